@@ -293,7 +293,10 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally, sessions: Sessions) -> F
         }),
         duplicates: tally.totals.duplicates,
         in_flight: run.in_flight_evidence(),
-        waves: (summary.latency.e2e_ms).and_then(|e2e| run.wave_evidence(e2e.p50)),
+        waves: (summary.latency.e2e_ms).and_then(|e2e| {
+            let waited = summary.latency.ttft_ms.map_or(0.0, |ttft| ttft.p50);
+            run.wave_evidence(e2e.p50, waited)
+        }),
         drift: run.drift(&precision, thresholds.significance),
         stragglers: run.stragglers(),
         overload: run.overload(thresholds.significance),

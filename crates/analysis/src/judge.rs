@@ -552,10 +552,13 @@ impl Case<'_> {
         let latency = &self.summary.latency;
         let samples = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms];
         let n = samples.iter().flatten().map(|found| found.n).min()?;
-        let lacking: Vec<(u32, u64)> = PRINTED_PERCENTILES
+        let lacking = PRINTED_PERCENTILES
             .into_iter()
-            .filter_map(|percent| Some((percent, latency.requests_for(f64::from(percent))?)))
-            .collect();
+            .filter_map(|percent| {
+                let (figure, requests) = latency.neediest(f64::from(percent))?;
+                Some((percent, requests, figure))
+            })
+            .collect::<Vec<_>>();
         (!lacking.is_empty()).then_some(Doubt::FewSamples { n, lacking })
     }
 

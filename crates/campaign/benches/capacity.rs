@@ -141,7 +141,7 @@ fn confirmed(server: &EngineServer, (first, seeds): (u64, u64), budget: u64, len
                 continue;
             };
             let shares: Vec<f64> = (0..RUNS)
-                .map(|again| fixed_run(server, run.level, length, 880_000 + 100 * seed + again))
+                .map(|again| fixed_run(server, run.load(), length, 880_000 + 100 * seed + again))
                 .map(|(shares, _)| shares[at])
                 .collect();
             let mean = shares.iter().sum::<f64>() / RUNS as f64;
@@ -150,11 +150,11 @@ fn confirmed(server: &EngineServer, (first, seeds): (u64, u64), budget: u64, len
             missed += u32::from(mean < share);
             single += RUNS;
             missed_single += short;
-            errors += run.level / TRUTH[at] - 1.0;
+            errors += run.load() / TRUTH[at] - 1.0;
             println!(
                 "{name} {seed}: confirmed at {:.2} ({:+.1} %) by {} of {requests} requests; {:.4} met, {short} of {RUNS} runs missed{}",
-                run.level,
-                100.0 * (run.level / TRUTH[at] - 1.0),
+                run.load(),
+                100.0 * (run.load() / TRUTH[at] - 1.0),
                 run.requests,
                 mean,
                 if mean < share { "  WRONG" } else { "" }

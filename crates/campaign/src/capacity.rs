@@ -79,6 +79,7 @@
 
 mod curve;
 mod dependence;
+mod long_runs;
 mod probe;
 mod queue_memory;
 mod queue_trend;

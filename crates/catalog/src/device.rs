@@ -131,6 +131,23 @@ impl Device {
         a_few(&names, name)
     }
 
+    /// What is wrong with the value of an option that names no card.
+    pub fn unknown(option: &str, value: &str) -> String {
+        let counted = value
+            .split_once(':')
+            .and_then(|(card, _)| Device::named(card));
+        if let Some(card) = counted {
+            let card = &card.name;
+            return format!(
+                "{option} takes a card without a number, here {card}: how many serve is said by the flags of the engine, such as --tensor-parallel-size"
+            );
+        }
+        let known = Device::presets_near(value);
+        format!(
+            "{option} {value} is not known; choose one of: {known} (see inferometer sim --help)"
+        )
+    }
+
     /// A preset by its name or by the name that its driver reports, in any case.
     pub fn named(name: &str) -> Option<&'static Device> {
         let mut presets = PRESETS.iter();

@@ -3,7 +3,6 @@
 use inferometer_campaign::knee::{Knee, knee, still_rising};
 use inferometer_compare::Group;
 use inferometer_core::point::Point;
-use inferometer_core::summary::Summary;
 
 /// Each load by its number, where nothing but that tells the points apart.
 pub fn loads(points: &[&Point]) -> Option<Vec<(String, f64)>> {
@@ -29,19 +28,17 @@ impl Saturation {
     /// Of a side, at loads that are compared; absent where they do not tell.
     pub fn of(group: &Group, points: &[&Point]) -> Option<Self> {
         let loads = loads(points)?;
-        let rates_of = |counts: fn(&Summary) -> bool| -> Vec<(f64, Vec<f64>)> {
+        let rates: Vec<(f64, Vec<f64>)> = {
             let at = |(&(_, load), point): (&(_, f64), &&Point)| {
                 let runs = group.counted();
                 let runs = runs.filter(|run| run.point.key() == point.key());
-                let runs = runs.filter(|run| run.summary.valid && counts(&run.summary));
+                let runs = runs.filter(|run| run.summary.shows_its_load());
                 let rates = runs.filter_map(|run| run.summary.throughput.output_tokens_per_s);
                 (load, rates.collect())
             };
             loads.iter().zip(points).map(at).collect()
         };
-        // More of what is left where requests fail is no rise.
-        let served = |summary: &Summary| !summary.fails_more_than_a_few();
-        let above = || Some(Saturation::Above(still_rising(&rates_of(served))?[1].0));
-        knee(&rates_of(|_| true)).map(Saturation::At).or_else(above)
+        let above = || Some(Saturation::Above(still_rising(&rates)?[1].0));
+        knee(&rates).map(Saturation::At).or_else(above)
     }
 }

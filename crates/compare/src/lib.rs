@@ -29,7 +29,7 @@ pub use repeated::Repeated;
 pub use sample::{Definition, ForeignDoubt, RunSample, System};
 pub use series::Series;
 pub use short_run::{Needed, ShortRun};
-pub use why_not::WhyNot;
+pub use why_not::{WhyNot, are_other_lengths};
 pub use why_not_texts::WhyNotText;
 pub use within_slo::WithinSlo;
 

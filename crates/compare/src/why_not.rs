@@ -14,6 +14,12 @@ use std::fmt;
 
 /// Largest ratio of output lengths that is still the same work.
 const OUTPUT_TOLERANCE: f64 = 0.05;
+
+/// Whether mean lengths in tokens are so far apart that what was measured is other work.
+pub fn are_other_lengths(a: f64, b: f64) -> bool {
+    (a - b).abs() > OUTPUT_TOLERANCE * a.abs().max(b.abs())
+}
+
 /// The same for prompts, which nothing but their own randomness may change.
 const INPUT_TOLERANCE: f64 = 0.02;
 

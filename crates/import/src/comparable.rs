@@ -395,12 +395,21 @@ impl ImportedSummary {
 
     fn accounts(&self) -> Option<Accounts> {
         let requests = self.requests;
-        let ok = requests.ok?;
+        let planned = requests.planned;
+        // Of a table that states neither, all that is known is how many were to be sent.
+        let neither = || Accounts {
+            planned: planned.unwrap_or_default(),
+            ..Accounts::default()
+        };
+        let counted = requests.ok.or(requests.failed.and(requests.answered()));
+        let Some(ok) = counted else {
+            return Some(neither());
+        };
         // Where all that were planned were answered, none failed, whether the tool says so or not.
-        let none_failed = || (requests.planned? == ok).then_some(0);
+        let none_failed = || (planned? == ok).then_some(0);
         let failed = requests.failed.or_else(none_failed)?;
         Some(Accounts {
-            planned: requests.planned.unwrap_or(ok.saturating_add(failed)),
+            planned: planned.unwrap_or(ok.saturating_add(failed)),
             ok,
             failed,
             ..Accounts::default()

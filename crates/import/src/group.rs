@@ -27,6 +27,12 @@ impl ResultGroup {
     pub fn own_headings<'a>(&self, found: &'a ImportedResult) -> &'a [String] {
         found.section.get(self.depth..).unwrap_or_default()
     }
+
+    /// What a member is called within the group: its last heading, else its label.
+    pub fn own_name<'a>(&self, found: &'a ImportedResult) -> Option<&'a str> {
+        let own = self.own_headings(found).last();
+        own.or(found.label.as_ref()).map(String::as_str)
+    }
 }
 
 /// Where a result is put: its file, or its tool where the file has nothing else and no headings,
@@ -34,7 +40,8 @@ impl ResultGroup {
 type Place<'a> = (&'a str, &'a [String]);
 
 /// The groups of results, in the order of their first. A section in which only one load was
-/// measured is a setting of the section around it.
+/// measured is a setting of the section around it, unless it holds several settings and those
+/// around it were measured with another engine or on another card.
 pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
     let mut in_file = BTreeMap::<_, usize>::new();
     for found in results {
@@ -52,14 +59,26 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
         .collect();
     let deepest = places.iter().map(|(_, section)| section.len()).max();
     for depth in (1..=deepest.unwrap_or(0)).rev() {
-        let mut loads: BTreeMap<Place<'_>, BTreeSet<String>> = BTreeMap::new();
+        let mut loads: BTreeMap<Place<'_>, Vec<String>> = BTreeMap::new();
+        let mut servers: BTreeMap<Place<'_>, BTreeSet<_>> = BTreeMap::new();
         for (found, place) in results.iter().zip(&places) {
             let loads = loads.entry(*place).or_default();
-            loads.extend(found.summary.is_some().then(|| load(found)));
+            if found.summary.is_some() {
+                loads.push(load(found));
+                let around = found.section.get(..depth - 1).unwrap_or_default();
+                let server = ["engine", "card"].map(|fact| found.facts.get(fact));
+                servers.entry((place.0, around)).or_default().insert(server);
+            }
         }
         for place in places.iter_mut().filter(|(_, it)| it.len() == depth) {
-            if loads[place].len() < 2 {
-                place.1 = &place.1[..depth - 1];
+            let loads = &loads[place];
+            let around = (place.0, &place.1[..depth - 1]);
+            let is_mixed = servers
+                .get(&around)
+                .is_some_and(|servers| servers.len() > 1);
+            let is_ladder = loads.iter().collect::<BTreeSet<_>>().len() > 1;
+            if !is_ladder && !(is_mixed && loads.len() > 1) {
+                *place = around;
             }
         }
     }

@@ -21,6 +21,7 @@ texts! {
         Missed => "the long run at {level} {unit} missed the objective: {within} of its {counted} were within the limit, {asked} required", "在 {level} {unit} 下的长时间运行未满足目标：{within} 的{counted}达标，要求 {asked}";
         GoesOn => "interrupted; the probes so far are in {folder} (inferometer report), and the same command with --out {folder} goes on", "已中断；目前的试探结果在 {folder}（inferometer report 可查看），用同一命令加 --out {folder} 可继续";
         TooShort => "not confirmed: a run of {had} {counted} at {level} {unit} met the objectives, but {counted} that wait together tell little, and too few are independent to show that it lasts; at least {needed} would be needed at this load (raise --budget)", "未确认：在 {level} {unit} 下 {had} 个{counted}的运行满足目标，但同时排队的{counted}彼此相关，独立样本太少，不足以说明能够持续；该负载下至少需要 {needed}（请增大 --budget）";
+        TooShortTogether => "not confirmed: {runs} runs of {had} {counted} in all, at {level} {unit} and above, met the objectives, but {counted} that wait together tell little, and too few are independent to show that it lasts; at least {needed} would be needed at this load (raise --budget)", "未确认：在 {level} {unit} 及以上的 {runs} 次运行共 {had} 个{counted}满足目标，但同时排队的{counted}彼此相关，独立样本太少，不足以说明能够持续；该负载下至少需要 {needed}（请增大 --budget）";
         NeededRequests => "{needs} {counted}", "{needs} 个{counted}";
         NeededTime => "{needs} {counted} (about {time})", "{needs} 个{counted}（约 {time}）";
         Interrupted => "the search was stopped by the user; the same command with this folder as --out goes on with it", "搜索被用户中止；用同一命令并以该文件夹作为 --out 可继续";
@@ -30,6 +31,8 @@ texts! {
         SoFarMissed => "the objectives were missed from {high} {unit} on", "从 {high} {unit} 起不满足目标";
         Confirmed => "Confirmed", "确认";
         ConfirmedBy => "by a run of {requests} requests at {level} {unit}, which met the objectives", "由 {level} {unit} 下 {requests} 个请求的运行确认，该运行满足目标";
+        ConfirmedByRuns => "by {runs} runs of {requests} requests in all, the lowest at {level} {unit}, which met the objectives together", "由 {runs} 次运行共 {requests} 个请求确认，最低负载为 {level} {unit}，合起来满足目标";
+        ConfirmedByArrivals => "by a run of {requests} requests at {level} {unit} ({asked} were asked for, and random arrivals came at this rate), which met the objectives", "由 {level} {unit} 下 {requests} 个请求的运行确认（设定为 {asked}，随机到达的实际速率如前），该运行满足目标";
         Objectives => "Objectives", "目标";
         Binding => "Missed first", "最先不满足";
         Edge => "Beyond it", "超过之后";
@@ -48,8 +51,10 @@ texts! {
         Met => "met", "满足";
         ProbeMissed => "missed", "未满足";
         Undecided => "undecided", "未判定";
-        ProbesShow => "met, missed: whether the probe's {counted} met the objectives; near the capacity it can go either way", "满足、未满足：该次探测的{counted}是否满足目标；接近容量时两种结果都可能出现";
-        AtTheAnswer => "The run at the answer", "该负载下的运行";
+        ProbesShow => "met, missed: whether the probe's {counted} met the objectives; near the capacity it can go either way; undecided: they met them, and are too few that are independent to show that it lasts", "满足、未满足：该次探测的{counted}是否满足目标；接近容量时两种结果都可能出现；未判定：满足目标，但独立样本太少，不足以说明能够持续";
+        RunThatConfirms => "The run that confirms it, at {level} {unit}", "用于确认的运行，{level} {unit}";
+        StrongestRun => "The long run that tells most, at {level} {unit}", "最能说明问题的长时间运行，{level} {unit}";
+        Arrived => "arrived", "实际到达";
         Ending => "ended", "结果";
         EndedConfirmed => "confirmed", "已确认";
         EndedUnconfirmed => "not confirmed", "未确认";

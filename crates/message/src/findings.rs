@@ -12,6 +12,7 @@ inferometer_text::texts! {
         NotCountedName => "Not counted", "不计入";
         MayBeChanceName => "Not certain", "不确定";
         MayBeChance => "so small a difference may be chance: single runs of so many requests ({a} and {b}) differ by up to {share}; repeat them, and compare the folders", "差异太小，可能只是偶然：这样的单次运行（{a} 与 {b} 个请求）本身可相差至多 {share}；请重复运行后比较文件夹";
+        MayBeAsGood => "as good as the best, for all that single runs of so few requests can tell (they differ by up to {share}): {settings}", "以这样少请求的单次运行（本身可相差至多 {share}）无法与最佳区分：{settings}";
         NotCounted => "{points} (failures, other work than asked, or invalid)", "{points}（有失败、工作量与要求不符或无效）";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 明显差于 {best}，两者之比为 {factor}";
         PerCardName => "Per card", "单卡";

@@ -52,6 +52,8 @@ texts! {
         FailsWithout => "{flag} (fails without it)", "{flag}（去掉后无法运行）";
         MissesWithout => "{flag} (the SLO is missed without it: {change})", "{flag}（去掉后不满足 SLO：{change}）";
         Longer => "Slower", "变慢";
+        AsGood => "As good", "同样好的取值";
+        AsGoodValues => "{values}: within 1 % of the best where all else is alike", "{values}：其余相同时与最佳相差不超过 1 %";
         LeftOut => "Left out", "已去掉";
         NoLoss => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异";
         NoLossBut => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits; leaving them out changes {changes}", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异；去掉它们使 {changes}";
@@ -109,6 +111,7 @@ texts! {
         Requests => "{count} requests per trial", "每次试验 {count} 个请求";
         Capacity => "the highest rate that meets the SLOs", "满足 SLO 的最高速率";
         OneStart => "all {repeats} pairs of fresh starts gave the same numbers to the last digit: with this work they are one measurement, and the interval says nothing; give lengths that vary, as in input-tokens = \"normal(512,100)\"", "{repeats} 对重启的数值完全相同：在这种工作负载下它们等于同一次测量，区间没有意义；请使用变化的长度，例如 input-tokens = \"normal(512,100)\"";
+        PrefillBatch => "the simulated MindIE begins a prefill only while fewer than maxPrefillBatchSize requests run, as one study of the real one saw it; releases may differ, so try what follows from it on yours", "模拟的 MindIE 仅在运行中的请求少于 maxPrefillBatchSize 时才开始预填充（依据一次真实测试）；各版本可能不同，相关结论请在自己的版本上验证";
         OneLegalPoint => "the engine takes only one point of this space, so that there is nothing to choose from; widen [space]", "该搜索空间中引擎只接受一个取值组合，没有可搜索的内容；请扩大 [space]";
         ImportanceOf => "What moves {path}, the first of the objectives", "针对第一个目标 {path}";
         AmongMet => "Of the {count} trials that met the SLOs only: a flag that made others miss them may matter nonetheless", "仅统计满足 SLO 的 {count} 次试验：导致其他试验未达标的参数未必不重要";

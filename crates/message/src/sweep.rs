@@ -49,7 +49,7 @@ inferometer_text::texts! {
         Best => "Best", "最佳";
         MostTokens => "highest output throughput: {value} at {point}", "输出吞吐量最高：{value}，测点 {point}";
         MoreNotCounted => "higher, but with failures or other work than asked, so not counted: {value} at {point}", "更高，但有失败请求或工作量与要求不符，不计入：{value}，测点 {point}";
-        MoreUnheld => "higher, but measured too briefly or with idle streams: {value} at {point}", "更高，但测量时间过短或并发未满：{value}，测点 {point}";
+        MoreUnheld => "higher, but measured too briefly, with idle streams, or in waves: {value} at {point}", "更高，但测量时间过短、并发未满或请求成批发出：{value}，测点 {point}";
         MostWithinSlo => "highest within the objectives: {value} at {point}", "满足目标时最高：{value}，测点 {point}";
     }
 }

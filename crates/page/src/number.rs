@@ -110,6 +110,13 @@ pub fn whole_or_brief(value: f64) -> String {
     }
 }
 
+/// A number to so many significant digits.
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1))
+        .parse()
+        .unwrap_or(value)
+}
+
 /// A number as short as it can be without loss: `5`, not `5.00`.
 pub fn exact(value: f64) -> String {
     value.to_string()

@@ -40,7 +40,8 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
         ));
     }
     if let Some(summary) = &found.confirmed {
-        let heading = CapacityText::AtTheAnswer.text(lang);
+        let heading = heading(found, lang);
+        let heading = heading.as_str();
         sections.push(Section::headed(heading, [confirmed(summary, lang)]));
         let doubts = summary.doubts.iter();
         let doubts = doubts.filter(|doubt| doubt.severity > Severity::Note);
@@ -94,7 +95,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     let mut lines = found.probes.iter();
     let mut probes: Vec<(f64, &Summary, ProbeVerdict)> = (probes.iter())
         .map(|(level, summary)| {
-            let line = lines.find(|line| line.level == *level);
+            let line = lines.find(|line| line.load() == *level);
             let verdict = line.map_or(ProbeVerdict::Undecided, StoredProbe::of_first_tier);
             (*level, summary, verdict)
         })
@@ -255,9 +256,13 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         ("counted", counted(found, lang).to_owned()),
         (
             "had",
-            number::count(answer.long_run.map_or(0, |run| run.requests)),
+            number::count(answer.long_run.map_or(0, |run| match answer.ending {
+                SearchEnding::TooShort => run.sent.unwrap_or(run.requests),
+                _ => run.requests,
+            })),
         ),
-        value("level", answer.long_run.map(|run| run.level)),
+        value("level", answer.long_run.map(|run| run.load())),
+        ("runs", runs(found).to_string()),
         share("within", answer.long_run.map(|run| run.within)),
         share("asked", answer.long_run.map(|run| run.asked)),
     ];
@@ -266,6 +271,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
         SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
         SearchEnding::Missed => Some(CapacityText::Missed),
+        SearchEnding::TooShort if runs(found) > 1 => Some(CapacityText::TooShortTogether),
         SearchEnding::TooShort => Some(CapacityText::TooShort),
         SearchEnding::Interrupted => Some(CapacityText::Interrupted),
         SearchEnding::UnderWay => Some(CapacityText::UnderWay),
@@ -305,6 +311,13 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         rest: rest.map_or(String::new(), said),
         ..Verdict::new(word.text(lang), tone, said(text))
     }
+}
+
+/// How many long runs tell together.
+fn runs(found: &Capacity) -> u32 {
+    (found.answer.long_run)
+        .and_then(|run| run.runs)
+        .unwrap_or(1)
 }
 
 /// What would tell, and how long that takes where it is known.
@@ -348,13 +361,25 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
     }
     if let (SearchEnding::Confirmed, Some(summary)) = (answer.ending, &found.confirmed) {
         let sent = summary.requests.planned - summary.requests.unsent;
-        let at = answer.long_run.map(|run| run.level).or(answer.value);
+        let run = answer.long_run;
+        let sent = run.and_then(|run| run.sent).unwrap_or(sent);
+        let known = |load: Option<f64>| load.map_or(number::ABSENT.to_owned(), level);
         let values = [
             ("requests", number::grouped(sent as f64, 0)),
-            ("level", at.map_or(number::ABSENT.to_owned(), level)),
+            ("level", known(run.map(|run| run.load()).or(answer.value))),
+            ("asked", known(run.map(|run| run.level))),
             ("unit", unit(found, lang).to_owned()),
+            ("runs", runs(found).to_string()),
         ];
-        let by = CapacityText::ConfirmedBy.with(lang, &values);
+        let came = run.is_some_and(|run| level(run.load()) != level(run.level));
+        let text = if runs(found) > 1 {
+            CapacityText::ConfirmedByRuns
+        } else if came {
+            CapacityText::ConfirmedByArrivals
+        } else {
+            CapacityText::ConfirmedBy
+        };
+        let by = text.with(lang, &values);
         pairs.push(Pair::new(CapacityText::Confirmed.text(lang), by));
     }
     let spent = [
@@ -365,6 +390,33 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
     let spent = CapacityText::SpentOn.with(lang, &spent);
     pairs.push(Pair::new(CapacityText::Spent.text(lang), spent));
     pairs
+}
+
+/// Which run it is whose numbers are shown: the one that confirms is at the answer or above it, and
+/// others need not be near it.
+fn heading(found: &Capacity, lang: Lang) -> String {
+    let answer = &found.answer;
+    let is_sure = matches!(
+        answer.ending,
+        SearchEnding::Confirmed | SearchEnding::AtCeiling
+    );
+    let text = if is_sure {
+        CapacityText::RunThatConfirms
+    } else {
+        CapacityText::StrongestRun
+    };
+    // Of several that tell together the last at the answer is shown.
+    let is_it = |probe: &&StoredProbe| {
+        let level = answer.long_run.map(|run| run.level);
+        probe.purpose == Purpose::Confirm && Some(probe.level) == level
+    };
+    let load = (found.probes.iter().rfind(is_it)).map(StoredProbe::load);
+    let load = load.or(answer.value);
+    let values = [
+        ("level", load.map_or(number::ABSENT.to_owned(), level)),
+        ("unit", unit(found, lang).to_owned()),
+    ];
+    text.with(lang, &values)
 }
 
 /// Of objectives that a request must meet together, those that it misses at the answer.
@@ -476,27 +528,34 @@ fn probes(found: &Capacity, lang: Lang) -> Table {
     };
     let tiers = !found.tiers.is_empty();
     let tier = |probe: &StoredProbe| Cell::text(probe.tier.clone().unwrap_or_default());
+    let random = found.probes.iter().any(|probe| probe.offered.is_some());
+    let came = |probe: &StoredProbe| Cell::text(level(probe.load()));
     let row = |probe: &StoredProbe| {
+        let load = [Cell::text(level(probe.level))];
         let cells = [
-            Cell::text(level(probe.level)),
             Cell::text(purpose(probe.purpose)),
             Cell::count(probe.requests),
             Cell::text(showed(probe.verdict)),
         ];
-        cells
-            .into_iter()
+        load.into_iter()
+            .chain(random.then(|| came(probe)))
+            .chain(cells)
             .chain(tiers.then(|| tier(probe)))
             .collect()
     };
+    let load = [Column::right(&over(found, lang))];
+    let arrived = random.then(|| Column::right(say(CapacityText::Arrived)));
     let columns = [
-        Column::right(&over(found, lang)),
         Column::left(say(CapacityText::Purpose)),
         Column::right(counted(found, lang)),
         Column::left(say(CapacityText::Said)),
     ];
     let of_tier = tiers.then(|| Column::left(say(CapacityText::Tier)));
     Table {
-        columns: columns.into_iter().chain(of_tier).collect(),
+        columns: (load.into_iter().chain(arrived))
+            .chain(columns)
+            .chain(of_tier)
+            .collect(),
         rows: found.probes.iter().map(row).collect(),
         footnotes: vec![
             CapacityText::ProbesShow.with(lang, &[("counted", counted(found, lang).to_owned())]),

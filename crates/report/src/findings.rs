@@ -3,11 +3,12 @@
 
 mod configurations;
 mod estimate;
+mod extremes;
 mod grid;
 mod ladder;
 mod run;
 
-pub(crate) use configurations::extremes;
+pub(crate) use extremes::extremes;
 
 use inferometer_campaign::knee::{Knee, knee};
 use inferometer_chart::measured::MeasuredPoints;

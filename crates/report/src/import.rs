@@ -3,6 +3,7 @@
 
 mod csv;
 mod detail;
+mod families;
 mod group;
 mod notes;
 mod objectives;

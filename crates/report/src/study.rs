@@ -1,5 +1,6 @@
 //! A study of launch flags as a document: the best command first, what it is worth, then why.
 
+mod as_good;
 mod edges;
 mod figures;
 mod flag_axis;
@@ -329,6 +330,7 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
     let mut pairs = Vec::new();
     if !needed.is_empty() {
         pairs.push(Pair::new(StudyText::Needed.text(lang), needed));
+        pairs.extend(as_good::values(report));
     }
     let said = |name: StudyText, what: StudyText, flags: Vec<String>, changes: &[String]| {
         let values = [("flags", flags.join(", ")), ("changes", changes.join(", "))];

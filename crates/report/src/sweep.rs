@@ -251,7 +251,11 @@ fn by_load<'r, 'a>(mut rows: Vec<&'r MeasuredPoint<'a>>) -> Vec<&'r MeasuredPoin
 const MOST_TIED: usize = 6;
 
 /// Doubts of a point whose throughput is not that of its load.
-const LOAD_NOT_HELD: [DoubtCode; 2] = [DoubtCode::UnfilledStreams, DoubtCode::ShortWindow];
+const LOAD_NOT_HELD: [DoubtCode; 3] = [
+    DoubtCode::UnfilledStreams,
+    DoubtCode::ShortWindow,
+    DoubtCode::InStep,
+];
 
 /// The best of the valid points whose load was what its name says.
 fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {

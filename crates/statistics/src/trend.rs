@@ -2,6 +2,7 @@
 
 use super::Test;
 use super::distribution::{normal_tail, student_tail};
+use super::intervals::design_effect;
 use inferometer_core::quantile::sort;
 
 /// Mann–Kendall test for a rising trend: Kendall's tau and the one-sided probability of one
@@ -63,10 +64,13 @@ pub fn climbs(values: &[f64]) -> Option<Test> {
 const GAIN_OF_HALF: f64 = 1.3;
 /// Deviation, as a share of the mean, below which a series is as good as constant.
 const CONSTANT: f64 = 0.01;
+/// Standard errors by which the halves of a series must differ for it to be unsettled. A queue near
+/// its limit is often calmer in one half by chance, and one of several series is oftener still.
+const MOVED: f64 = 3.0;
 
 /// MSER-5: how many values to cut from the beginning of a series so that the mean of the rest
 /// is best known, in batches of five. Absent if the series is short, or if it gains by a cut
-/// of half of it: then it has not settled.
+/// of half of it and its level has moved: then it has not settled.
 pub fn mser5(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values
         .chunks_exact(5)
@@ -96,7 +100,35 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
         return Some(cut * 5);
     }
     let early = best(n / 3)?;
-    (errors[early] < GAIN_OF_HALF * errors[limit]).then_some(early * 5)
+    let settled = errors[early] < GAIN_OF_HALF * errors[limit] || !has_moved(values);
+    settled.then_some(early * 5)
+}
+
+/// Whether the halves of a series differ by more than its neighbours' dependence explains, around
+/// either a line or a level of each half, whichever it follows more closely.
+fn has_moved(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let (early, late) = values.split_at(values.len() / 2);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let [before, after] = [mean(early), mean(late)];
+    let (centre, level) = ((n - 1.0) / 2.0, mean(values));
+    let from_centre = |place: usize| place as f64 - centre;
+    let slope = (values.iter().enumerate())
+        .map(|(place, value)| from_centre(place) * (value - level))
+        .sum::<f64>()
+        / (n * (n * n - 1.0) / 12.0);
+    let around_line = (values.iter().enumerate())
+        .map(|(place, value)| value - level - slope * from_centre(place))
+        .collect();
+    let around_levels = (early.iter().map(|value| value - before))
+        .chain(late.iter().map(|value| value - after))
+        .collect();
+    let variance = [around_line, around_levels].map(|rest: Vec<f64>| {
+        let squares: f64 = rest.iter().map(|value| value * value).sum();
+        squares / (n - 2.0) * design_effect(&rest)
+    });
+    let error = (4.0 / n * variance[0].min(variance[1])).sqrt();
+    (after - before).abs() > MOVED * error
 }
 
 #[cfg(test)]
@@ -135,5 +167,30 @@ mod tests {
         assert_eq!(mser5(&ramp), None);
         assert_eq!(mser5(&[5.0; 100]), Some(0));
         assert_eq!(mser5(&[5.0; 12]), None);
+    }
+
+    /// How many of 300 series of 100 waits never settle. Only what is long of a queue waits, and its
+    /// neighbours depend on each other; its length rises by so many deviations.
+    fn unsettled(rise: f64) -> usize {
+        let is_unsettled = |seed: &u64| {
+            let mut queue = 0.0;
+            let waits: Vec<f64> = (normal(300, *seed).into_iter().enumerate())
+                .map(|(place, step)| {
+                    queue = 0.9 * queue + step * (1.0f64 - 0.9 * 0.9).sqrt();
+                    let risen = rise * place.saturating_sub(200) as f64 / 100.0;
+                    0.05 + (queue - 1.0 + risen).max(0.0)
+                })
+                .skip(200)
+                .collect();
+            mser5(&waits).is_none()
+        };
+        (0..300).filter(is_unsettled).count()
+    }
+
+    #[test]
+    fn a_queue_that_wanders_is_settled_and_one_that_grows_is_not() {
+        // Without regard to their level, one in twelve that wander are said never to settle.
+        let [wanders, grows] = [0.0, 6.0].map(unsettled);
+        assert!(wanders <= 6 && grows >= 60, "{wanders} and {grows} of 300");
     }
 }

@@ -31,6 +31,9 @@ const LEAST_STREAMS_OF_A_WAVE: u32 = 4;
 const LEAST_WAVES: usize = 3;
 /// Part of a median answer's time that is about when a request is sent.
 const PART_OF_A_WAVE: f64 = 0.1;
+/// Least part of an answer's time in which it is made: the rest may be its queue's, behind which
+/// waves are as far apart as answers are made.
+const LEAST_MADE: f64 = 0.2;
 
 /// The requests of a run with their window.
 pub(super) struct Run<'a> {
@@ -405,7 +408,7 @@ impl<'a> Run<'a> {
 
     /// How the sends of a closed loop crowd, once the first wave is out, which has its own rule.
     /// Streams with answers of one length that once meet in a batch never part again.
-    pub(super) fn wave_evidence(&self, median_ms: f64) -> Option<WaveEvidence> {
+    pub(super) fn wave_evidence(&self, median_ms: f64, waited_ms: f64) -> Option<WaveEvidence> {
         let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
             return None;
         };
@@ -423,7 +426,8 @@ impl<'a> Run<'a> {
         if sends.len() < kept * LEAST_WAVES {
             return None;
         }
-        let span_ms = median_ms * PART_OF_A_WAVE;
+        let made_ms = (median_ms - waited_ms).max(median_ms * LEAST_MADE);
+        let span_ms = made_ms * PART_OF_A_WAVE;
         let whole = sends.last()? - sends.first()?;
         if !(span_ms > 0.0 && whole > span_ms) {
             return None;

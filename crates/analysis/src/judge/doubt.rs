@@ -136,8 +136,8 @@ pub enum Doubt {
         /// Smallest sample of the latency table.
         n: u64,
         /// Percentiles and the requests that they take: more than samples where answers share
-        /// their fate.
-        lacking: Vec<(u32, u64)>,
+        /// their fate; and the figure that takes so many.
+        lacking: Vec<(u32, u64, &'static str)>,
     },
     /// The server's token counts cannot be true, or nobody saw what they count.
     ImplausibleUsage(UsageEvidence),

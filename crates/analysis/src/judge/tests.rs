@@ -184,6 +184,22 @@ fn streams_that_send_together_are_in_step_and_spread_ones_are_not() {
 }
 
 #[test]
+fn waves_behind_a_queue_are_in_step_too() {
+    // Four batches of 64, one after the other: an answer is made in a fourth of its time.
+    let queued = |apart: u64| {
+        let records = (0..256 * 8u64).map(|index| {
+            let (turn, batch) = (index / 64, index % 64 / apart);
+            let sent = 800.0 * turn as f64 + 800.0 * (batch * apart) as f64 / 64.0;
+            answer(index, sent + noise(index), 2400.0, 33, 25.0)
+        });
+        let load = "[load]\nconcurrency = 256\nrequests = 2048";
+        MadeUp::of(scenario(load), records.collect())
+    };
+    assert_eq!(queued(64).doubt(Code::InStep), Some(Severity::Note));
+    assert_eq!(queued(1).doubt(Code::InStep), None);
+}
+
+#[test]
 fn waves_are_not_told_of_few_requests_or_of_users_who_think() {
     assert_eq!(in_groups(64, 1, 3).doubt(Code::InStep), None);
     assert_eq!(in_groups(2, 1, 50).doubt(Code::InStep), None);

@@ -7,6 +7,7 @@ mod tests;
 
 use crate::judge::{BetweenPart, Doubt, Lateness, Reference, UsageExample};
 use inferometer_core::environment::EndCause;
+use inferometer_core::quantile::least_samples;
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_text::punctuation::PunctuationText;
@@ -234,13 +235,26 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             (text, Text::DelayedAckRemedy, values)
         }
         Doubt::FewSamples { n, lacking } => {
-            let most = lacking.iter().map(|(_, requests)| *requests).max();
+            let most = lacking.iter().map(|(_, requests, _)| *requests).max();
             let percentiles: Vec<String> = (lacking.iter())
-                .map(|(rank, least)| {
-                    Text::Needs.with(
-                        lang,
-                        &[("rank", rank.to_string()), ("least", least.to_string())],
-                    )
+                .map(|(rank, least, figure)| {
+                    let figure = match *figure {
+                        "max gap" => Text::LargestGap.text(lang),
+                        figure => figure,
+                    };
+                    let values = [
+                        ("rank", rank.to_string()),
+                        ("least", least.to_string()),
+                        ("figure", figure.to_owned()),
+                    ];
+                    // Independent answers of all figures take as many.
+                    let is_of_one = least_samples(f64::from(*rank)) != Some(*least);
+                    let text = if is_of_one {
+                        Text::NeedsFor
+                    } else {
+                        Text::Needs
+                    };
+                    text.with(lang, &values)
                 })
                 .collect();
             let values = vec![

@@ -160,17 +160,34 @@ pub struct ProbeOutcome {
     /// How many of those met each target.
     pub met: Vec<u64>,
     pub overloaded: bool,
+    /// What it says of the objectives of its tier, as every report tells it.
     pub verdict: ProbeVerdict,
+    /// What its sequential test said: undecided, too, where the level is near the boundary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) test: Option<ProbeVerdict>,
     /// Requests of the whole run and how many of those met each target, where that is known.
     pub(super) stored: Option<(u64, Vec<u64>)>,
     /// Requests that a run which confirms would have had to count, where these are more than it did.
     pub(super) needs: Option<u64>,
+    /// What its requests are worth, together with those of other runs; of a run that confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worth: Option<Worth>,
     pub(super) median_ttft_s: Option<f64>,
     /// Requests observed while the server settled.
     pub(super) left_out: u64,
     pub(super) misses: Vec<Misses>,
     /// Targets that were missed by most requests from the first on.
     pub(super) hopeless: Vec<bool>,
+}
+
+/// What the requests of a run that confirms are worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Worth {
+    /// Least requests beside the memory of its queue.
+    pub(super) for_queue: f64,
+    /// How many requests tell as much as one, for each target of its tier.
+    pub(super) effects: Vec<f64>,
 }
 
 impl ProbeOutcome {
@@ -181,6 +198,23 @@ impl ProbeOutcome {
             stored: Some((requests, met)),
             ..self
         }
+    }
+
+    /// With the requests that the whole run would have to have for its percentiles, by the rule of
+    /// every report; no run confirms what its own report calls too few.
+    pub fn needing(mut self, requests: u64) -> Self {
+        let filling = self.sent.saturating_sub(self.requests);
+        let counted = requests.saturating_sub(filling).max(self.requests + 1);
+        self.needs = self.needs.max(Some(counted));
+        if let Some(worth) = &mut self.worth {
+            worth.for_queue = worth.for_queue.max(counted as f64);
+        }
+        self
+    }
+
+    /// The rate of its arrivals, where it is not quite the level.
+    pub fn offered_instead(&self) -> Option<f64> {
+        (self.offered != self.level).then_some(self.offered)
     }
 
     /// The level is above the capacity for a target, whatever the shares say.
@@ -325,14 +359,18 @@ impl Probe {
 
     /// Requests that it should count to confirm, if these are more than it did.
     fn needs(&self) -> Option<u64> {
+        let least = (self.tests.iter())
+            .map(|test| self.effect(test) * least_independent(self.missed(test), 1.0 - test.share))
+            .fold(self.for_queue(), f64::max);
+        Some(least.ceil() as u64).filter(|&least| least > self.counted)
+    }
+
+    /// Requests that are enough beside the memory of its queue.
+    fn for_queue(&self) -> f64 {
         let is_open = self.sent_between.is_some();
         let idle = self.idle_ttft_s.filter(|_| is_open);
         let arrivals = idle.map(|idle| (self.offered(), idle));
-        let for_queue = self.trend.least_run(self.counted, arrivals);
-        let least = (self.tests.iter())
-            .map(|test| self.effect(test) * least_independent(self.missed(test), 1.0 - test.share))
-            .fold(for_queue, f64::max);
-        Some(least.ceil() as u64).filter(|&least| least > self.counted)
+        self.trend.least_run(self.counted, arrivals)
     }
 
     fn missed(&self, test: &TargetTest) -> f64 {
@@ -416,7 +454,13 @@ impl Probe {
         };
         ProbeOutcome {
             median_ttft_s: self.trend.median_ttft_s(),
-            needs: (self.needs()).filter(|_| self.purpose == Purpose::Confirm),
+            // No number of requests shows that a level is met which misses more than it may.
+            needs: (self.needs())
+                .filter(|&needs| self.purpose == Purpose::Confirm && needs < u64::MAX),
+            worth: (self.purpose == Purpose::Confirm).then(|| Worth {
+                for_queue: self.for_queue(),
+                effects: self.tests.iter().map(|test| self.effect(test)).collect(),
+            }),
             tier: self.tier,
             level: self.level,
             offered: self.offered(),
@@ -428,6 +472,7 @@ impl Probe {
                 .collect(),
             overloaded: self.overloaded || silent,
             verdict,
+            test: Some(verdict),
             stored: None,
             left_out: self.observed - self.counted,
             misses: self.misses,
@@ -438,7 +483,7 @@ impl Probe {
 
 /// Least independent requests whose interval is within the allowed share, where this share of
 /// them misses.
-fn least_independent(missed: f64, allowed: f64) -> f64 {
+pub(super) fn least_independent(missed: f64, allowed: f64) -> f64 {
     if missed >= allowed {
         return f64::INFINITY;
     }

@@ -1,6 +1,7 @@
 //! The search itself: where to probe next, how long, and when it is enough.
 
 use super::curve::Curve;
+use super::long_runs::SHORTEST_PART;
 use super::probe::{Probe, ProbeOutcome, ProbeVerdict, Purpose, TargetTest};
 use super::settings::{CapacityError, Settings};
 use super::stored::{SearchEnding, TierCapacity};
@@ -69,13 +70,26 @@ impl Search {
         self.tiers.iter().map(|tier| tier.is_met(outcome)).collect()
     }
 
+    /// The outcome with what it says of its tier, once all is known of it.
+    pub fn judged(&self, outcome: ProbeOutcome) -> ProbeOutcome {
+        let tier = self.tiers.iter().find(|tier| tier.id == outcome.tier);
+        let verdict = match tier.and_then(|tier| tier.is_met(&outcome)) {
+            Some(true) => ProbeVerdict::Met,
+            Some(false) => ProbeVerdict::Missed,
+            None => ProbeVerdict::Undecided,
+        };
+        ProbeOutcome { verdict, ..outcome }
+    }
+
     /// Takes the outcome of the probe that was asked for.
     pub fn tell(&mut self, outcome: ProbeOutcome) {
-        let tier = self.tiers.iter_mut().find(|tier| tier.id == outcome.tier);
-        if let Some(tier) = tier.filter(|_| outcome.purpose == Purpose::Confirm) {
-            tier.confirm(&outcome);
-        }
+        let outcome = self.judged(outcome);
+        let (id, confirms) = (outcome.tier, outcome.purpose == Purpose::Confirm);
         self.history.push(outcome);
+        let tier = self.tiers.iter_mut().find(|tier| tier.id == id);
+        if let Some(tier) = tier.filter(|_| confirms) {
+            tier.confirm(&self.history);
+        }
     }
 
     pub fn ask(&mut self) -> Next {
@@ -136,6 +150,10 @@ impl Search {
         let kept = tier.least().max(2 * tier.shortest());
         let left = self.left(tier);
         let free = left.saturating_sub(2 * kept);
+        let at = |level, lengths, purpose| self.at(tier, level, lengths, purpose, &curves);
+        if let Some((level, lengths)) = self.continued(tier, left) {
+            return at(level, lengths, Purpose::Confirm);
+        }
         if let Some(run) = tier.long_run {
             if is_narrow && self.is_confirmed(tier, clearly_met) {
                 return Err(SearchEnding::Confirmed);
@@ -151,9 +169,10 @@ impl Search {
                 });
             }
         }
-        let at = |level, lengths, purpose| self.at(tier, level, lengths, purpose, &curves);
         let missed = |last: &&ProbeOutcome| {
-            last.purpose == Purpose::Confirm && tier.is_met(last) != Some(true)
+            let with_others = (tier.long_run).is_some_and(|run| run.met && run.level == last.level);
+            let confirms = last.purpose == Purpose::Confirm && !with_others;
+            confirms && tier.is_met(last) != Some(true)
         };
         let confirmed_at = match self.history.last().filter(missed) {
             // One that ended by overload tells nothing of how far it was above.
@@ -199,6 +218,24 @@ impl Search {
         at(level, (length, free), Purpose::Bisect)
     }
 
+    /// Where the last run met the objectives, was too short to show that it lasts, and what it
+    /// lacks can be spent: another one at its level, and its lengths.
+    fn continued(&self, tier: &Tier, left: u64) -> Option<(f64, (u64, u64))> {
+        let last = self.history.last()?;
+        let run = tier.carried().filter(|run| run.level == last.level)?;
+        let runs = tier.long_runs(&self.history);
+        let first = runs.filter(|other| other.level == last.level).count() == 1;
+        let is_it = last.purpose == Purpose::Confirm && last.tier == tier.id && first;
+        let lacks = run.needs.filter(|_| is_it)?.saturating_sub(run.requests);
+        let least = SHORTEST_PART * (run.requests + lacks) as f64;
+        let length = (MARGIN * least.max(lacks as f64)) as u64;
+        let filling = last.sent.saturating_sub(last.requests);
+        (length + filling <= left).then(|| {
+            let most = (length + length / 2 + 2 * filling).min(left);
+            (last.level, (length.max(tier.shortest()), most))
+        })
+    }
+
     fn left(&self, tier: &Tier) -> u64 {
         let until = (tier.allowance).map_or(self.settings.budget, |all| all.until);
         until.saturating_sub(self.spent())
@@ -225,7 +262,7 @@ impl Search {
                 && outcome.level > run.level
                 && tier.is_met(outcome) != Some(true)
         });
-        let moved = (level / run.level).ln();
+        let moved = (level / run.load()).ln();
         -moved <= self.settings.tolerance && (moved <= self.settings.tolerance || missed_above)
     }
 
@@ -305,7 +342,7 @@ impl Search {
         }
         let clear = |outcome: &ProbeOutcome| {
             outcome.level == next
-                && outcome.verdict == ProbeVerdict::Missed
+                && outcome.test.unwrap_or(outcome.verdict) == ProbeVerdict::Missed
                 && tier.seems_met(outcome) == Some(false)
         };
         if !up && (tier.long_run.is_some() || self.history.iter().any(clear)) {
@@ -336,7 +373,10 @@ impl Search {
         let is_rate = self.settings.over == "rate";
         let needs = match ending {
             SearchEnding::NeverMet | SearchEnding::Interrupted | SearchEnding::UnderWay => None,
-            _ => carried.map_or(Some(tier.least()), |run| run.needs),
+            _ => match carried {
+                None => Some(tier.least()),
+                Some(run) => run.needs.map(|needs| needs + run.filling()),
+            },
         };
         let level = tier.long_run.map(|run| run.level).filter(|_| is_rate);
         let mut answer = TierCapacity {
@@ -347,18 +387,19 @@ impl Search {
             ..TierCapacity::default()
         };
         if ending == SearchEnding::AtCeiling {
-            answer.value = Some(self.level(self.settings.ceiling));
+            let highest = self.level(self.settings.ceiling);
+            answer.value = Some(tier.long_run.map_or(highest, |run| highest.min(run.load())));
             answer.low = answer.value;
         } else if let Some(bracket) = self.bracket(tier) {
             let curves = self.curves(tier, bracket);
             let (target, curve) = binding(&curves);
             let [low, high] = curve.interval();
             // Without a long run that can carry it, a claim about a tail is not made; and none
-            // above the level that such a run has met.
+            // above the rate that came in one that met it, whatever was asked for.
             answer.value = carried.map(|run| {
                 let capacity = curve.median();
                 self.held(if run.met {
-                    capacity.min(run.level)
+                    capacity.min(run.load())
                 } else {
                     capacity
                 })

@@ -72,7 +72,7 @@ pub struct Capacity {
     pub answer: TierCapacity,
     /// Requests of the whole search.
     pub requests_spent: u64,
-    /// The long run at the answer.
+    /// The long run that the answer rests on.
     pub confirmed: Option<Summary>,
     /// The answers of all tiers, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -155,14 +155,16 @@ pub struct TierCapacity {
     /// `slope` or `cliff`.
     pub edge: Option<Edge>,
     pub ending: SearchEnding,
-    /// Requests that the last run must have, at least, for its percentile to be claimed or for the
-    /// queue to be known, where it had fewer.
+    /// Requests that the long run must have, at least, for its percentile to be claimed or for the
+    /// queue to be known, where it had fewer; in the second case with those with which its server
+    /// fills.
     #[serde(default)]
     pub needs: Option<u64>,
     /// How long these take at the load of that run, where that is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_s: Option<f64>,
-    /// The long run to go by: the last that met the objectives, else the last.
+    /// The long run to go by: the last that met the objectives, else the one that comes nearest to
+    /// showing it, else the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_run: Option<LongRun>,
 }
@@ -170,9 +172,20 @@ pub struct TierCapacity {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongRun {
+    /// The load that was asked for.
     pub level: f64,
+    /// The rate at which its arrivals really came, where that is another: random ones are never
+    /// quite as many as asked for, and what the run shows holds for those that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<f64>,
+    /// How many runs, where those at this load or above tell together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
     /// Requests that count, once the server had settled.
     pub requests: u64,
+    /// All requests that were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
     /// The share of those within the limit of the objective that they are farthest from meeting.
     pub within: f64,
     /// The share that must be.
@@ -184,6 +197,18 @@ pub struct LongRun {
     /// beside the memory of its queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<u64>,
+}
+
+impl LongRun {
+    /// The load that it is evidence for.
+    pub fn load(&self) -> f64 {
+        self.offered.unwrap_or(self.level)
+    }
+
+    /// Requests with which the server filled.
+    pub(super) fn filling(&self) -> u64 {
+        (self.sent.unwrap_or_default()).saturating_sub(self.requests)
+    }
 }
 
 /// How attainment falls at the capacity.
@@ -227,7 +252,11 @@ pub enum SearchEnding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoredProbe {
+    /// The load that was asked for.
     pub level: f64,
+    /// The rate at which its arrivals really came, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<f64>,
     pub purpose: Purpose,
     pub requests: u64,
     /// The tier that it was made for, where there are several.
@@ -243,6 +272,11 @@ pub struct StoredProbe {
 }
 
 impl StoredProbe {
+    /// The load that it is evidence for.
+    pub fn load(&self) -> f64 {
+        self.offered.unwrap_or(self.level)
+    }
+
     pub fn of_first_tier(&self) -> ProbeVerdict {
         self.first_tier.unwrap_or(self.verdict)
     }

@@ -1,6 +1,7 @@
 //! One tier of objectives during a search: what must be met, and what its long runs said.
 
-use super::probe::ProbeOutcome;
+use super::long_runs;
+use super::probe::{ProbeOutcome, Purpose};
 use super::stored::{LongRun, SearchEnding};
 use inferometer_core::quantile::least_samples;
 
@@ -81,28 +82,39 @@ impl Tier {
         Some(is_met).filter(|is_met| !is_met || outcome.needs.is_none())
     }
 
-    pub(super) fn confirm(&mut self, outcome: &ProbeOutcome) {
-        self.confirmations += 1;
-        // The target that is farthest from its objective.
-        let missed = |&(at, share): &(usize, f64)| {
-            (outcome.requests.saturating_sub(outcome.met[at])) as f64 / (1.0 - share)
-        };
-        let worst = (self.targets.iter()).max_by(|a, b| missed(a).total_cmp(&missed(b)));
-        let Some(&(at, share)) = worst else { return };
-        let run = LongRun {
-            level: outcome.level,
-            requests: outcome.requests,
-            within: outcome.met[at] as f64 / outcome.requests.max(1) as f64,
-            asked: share,
-            met: self.is_met(outcome) == Some(true),
-            needs: outcome.needs.filter(|_| self.is_met(outcome).is_none()),
-        };
-        // One that carries a claim stands, whatever ended a later one; and so does one that met
-        // the objectives.
-        let rank = |run: &LongRun| (run.requests >= self.least(), run.met);
-        if (self.long_run.as_ref()).is_none_or(|earlier| rank(&run) >= rank(earlier)) {
-            self.long_run = Some(run);
+    /// Whether they are met in several runs of one level, by all of their requests.
+    pub(super) fn are_met(&self, runs: &[&ProbeOutcome]) -> Option<bool> {
+        if let [run] = runs {
+            return self.is_met(run);
         }
+        if (self.targets.iter()).any(|&(at, _)| runs.iter().any(|run| run.is_beyond(at))) {
+            return Some(false);
+        }
+        let requests = runs.iter().map(|run| run.requests).sum();
+        let enough = |&(at, share): &(usize, f64)| {
+            is_enough(runs.iter().map(|run| run.met[at]).sum(), requests, share)
+        };
+        let is_met = self.targets.iter().all(enough);
+        Some(is_met).filter(|is_met| !is_met)
+    }
+
+    /// Takes the last of all probes, which was to confirm.
+    pub(super) fn confirm(&mut self, history: &[ProbeOutcome]) {
+        let runs: Vec<&ProbeOutcome> = self.long_runs(history).collect();
+        if let [earlier @ .., last] = runs.as_slice() {
+            self.confirmations += u32::from(!earlier.iter().any(|run| run.level == last.level));
+        }
+        let runs = long_runs::told(&runs, self);
+        self.long_run = long_runs::strongest(&runs, self.least());
+    }
+
+    /// The runs so far that were to confirm this tier.
+    pub(super) fn long_runs<'a>(
+        &self,
+        history: &'a [ProbeOutcome],
+    ) -> impl Iterator<Item = &'a ProbeOutcome> + use<'a> {
+        let id = self.id;
+        (history.iter()).filter(move |run| run.tier == id && run.purpose == Purpose::Confirm)
     }
 
     /// The long run that has enough requests for its percentiles.

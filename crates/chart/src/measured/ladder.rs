@@ -30,12 +30,15 @@ pub fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a>> {
         .collect()
 }
 
-/// The loads of a ladder in ascending order, each with the output throughput of its valid
-/// measurements.
+/// The loads of a ladder in ascending order, each with the output throughput of the measurements
+/// that show what the load brings.
 pub fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> {
     let of = |summary: &Summary| summary.throughput.output_tokens_per_s;
     let mut rates: Vec<(f64, Vec<f64>)> = (points.iter())
-        .filter_map(|point| Some((point.number(axis)?, point.valid().filter_map(of).collect())))
+        .filter_map(|point| {
+            let shown = (point.summaries()).filter(|summary| summary.shows_its_load());
+            Some((point.number(axis)?, shown.filter_map(of).collect()))
+        })
         .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())
         .collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));

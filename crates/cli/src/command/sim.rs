@@ -358,8 +358,7 @@ fn workers(
 fn simulated_host(arguments: &SimArguments) -> anyhow::Result<Host> {
     let name = arguments.device.as_deref().unwrap_or(USUAL_DEVICE);
     let Some(device) = Device::named(name) else {
-        let known = Device::presets_near(name);
-        bail!("--device {name} is not known; choose one of: {known} (see inferometer sim --help)");
+        bail!(Device::unknown("--device", name));
     };
     Ok(Host {
         device: device.clone(),

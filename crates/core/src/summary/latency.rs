@@ -60,21 +60,29 @@ impl Latencies {
     /// Requests that a claim about a percentile (in percent) would take for all of what is told of
     /// answers, where this run has too few for some of it.
     pub fn requests_for(&self, percent: f64) -> Option<u64> {
+        self.neediest(percent).map(|(_, requests)| requests)
+    }
+
+    /// The figure for which that takes most requests, and how many: each depends on its neighbours
+    /// in its own way.
+    pub fn neediest(&self, percent: f64) -> Option<(&'static str, u64)> {
         let of_answers = [
-            &self.ttft_ms,
-            &self.ttft_from_sent_ms,
-            &self.first_answer_ms,
-            &self.second_token_ms,
-            &self.tpot_ms,
-            &self.itl_ms,
-            &self.inter_chunk_ms,
-            &self.max_gap_ms,
-            &self.e2e_ms,
+            ("TTFT", &self.ttft_ms),
+            ("TTFT", &self.ttft_from_sent_ms),
+            ("TTFT", &self.first_answer_ms),
+            ("TTST", &self.second_token_ms),
+            ("TPOT", &self.tpot_ms),
+            ("ITL", &self.itl_ms),
+            ("ITL", &self.inter_chunk_ms),
+            ("max gap", &self.max_gap_ms),
+            ("E2E", &self.e2e_ms),
         ];
-        let needed = of_answers.into_iter().flatten();
-        needed
-            .filter_map(|sample| sample.requests_for(percent))
-            .max()
+        let needed = of_answers.into_iter().filter_map(|(name, sample)| {
+            let requests = sample.as_ref()?.requests_for(percent)?;
+            Some((name, requests))
+        });
+        // Of equals the first, which readers know best.
+        needed.reduce(|most, next| if next.1 > most.1 { next } else { most })
     }
 }
 

@@ -92,16 +92,17 @@ fn means(found: &ImportedResult, summary: &ImportedSummary) -> Means {
         spread.mean.or(spread.p50).filter(|mean| *mean > 0.0)
     };
     // Some tools print the latency as TTFT where nothing was streamed, and one over the
-    // throughput as the time per token.
+    // throughput as the time per token, which then is one number in all percentiles.
     let streamed = !doubted(ImportDoubtCode::NotStreamed);
     let per_token = !matches!(found.tool, Tool::Evalscope2024 | Tool::MarkdownTable) && streamed;
+    let tpot = summary.latency.tpot_ms.as_ref();
+    let is_one_number = tpot.is_some_and(Spread::is_one_number);
     let positive = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
     Means {
         requests_per_s: positive(summary.throughput.requests_per_s),
         output_tokens_per_s: positive(summary.throughput.output_tokens_per_s),
         ttft_ms: mean(&summary.latency.ttft_ms).filter(|_| streamed),
-        tpot_ms: mean(&summary.latency.tpot_ms)
-            .filter(|_| per_token && !doubted(ImportDoubtCode::NotADistribution)),
+        tpot_ms: mean(&summary.latency.tpot_ms).filter(|_| per_token && !is_one_number),
         e2e_ms: mean(&summary.latency.e2e_ms),
         ..Means::default()
     }

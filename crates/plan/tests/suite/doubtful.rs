@@ -166,3 +166,37 @@ fn more_streams_than_can_be_simulated_are_refused_before_they_take_memory() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn first_tokens_that_are_one_number_do_not_cost_the_time_per_token() {
+    let block = |ttft: &str, tpot: &str| {
+        format!(
+            "============ Serving Benchmark Result ============\n\
+             Maximum request concurrency:             8\n\
+             Successful requests:                     200\n\
+             Benchmark duration (s):                  100.00\n\
+             Total input tokens:                      102400\n\
+             Total generated tokens:                  25600\n\
+             Request throughput (req/s):              2.00\n\
+             Output token throughput (tok/s):         256.00\n\
+             ---------------Time to First Token----------------\n{ttft}\
+             -----Time per Output Token (excl. 1st token)------\n{tpot}\
+             ==================================================\n"
+        )
+    };
+    let figures = |name: &str, [mean, median, p90, p99]: [f64; 4]| {
+        format!(
+            "Mean {name} (ms):    {mean:.2}\nMedian {name} (ms):    {median:.2}\n\
+             P90 {name} (ms):    {p90:.2}\nP99 {name} (ms):    {p99:.2}\n"
+        )
+    };
+    let tpot = |ttft, tpot| {
+        let text = block(&figures("TTFT", ttft), &figures("TPOT", tpot));
+        read("block.txt", &text, &Assumed::default())[0]
+            .figures
+            .tpot_ms
+    };
+    let spread = [30.0, 29.0, 33.0, 41.0];
+    assert_eq!(tpot([190.0; 4], spread), Some(30.0));
+    assert_eq!(tpot([190.0, 180.0, 230.0, 260.0], [30.0; 4]), None);
+}

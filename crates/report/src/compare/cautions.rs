@@ -248,8 +248,8 @@ fn tools(report: &CompareReport<'_>) -> Option<String> {
 fn devices(report: &CompareReport<'_>) -> Option<String> {
     let lang = report.lang;
     let devices = report.comparison.devices.iter();
-    let devices: Vec<String> = devices.map(|it| it.devices.join(" + ")).collect();
-    let devices = PunctuationText::Comma.join(lang, &devices);
+    let devices: BTreeSet<String> = devices.map(|it| it.devices.join(" + ")).collect();
+    let devices = PunctuationText::Comma.join(lang, &Vec::from_iter(devices));
     (!devices.is_empty()).then(|| CompareText::OtherDevices.with(lang, &[("devices", devices)]))
 }
 

@@ -73,8 +73,13 @@ fn in_words(row: &Row, report: &CompareReport<'_>) -> String {
     let mut parts = vec![found];
     parts.extend(reason(row, report));
     if row.verdict == Verdict::Unknown {
-        let remedy = Remedy::of(row).map(|remedy| remedy.text(lang));
-        parts.extend(remedy.map(|it| CompareText::WouldDecide.with(lang, &[("remedy", it)])));
+        parts.extend(Remedy::of(row).map(|remedy| {
+            let text = match remedy {
+                Remedy::Requests(_) => CompareText::ForAnInterval,
+                Remedy::Runs(_) | Remedy::Details => CompareText::WouldDecide,
+            };
+            text.with(lang, &[("remedy", remedy.text(lang))])
+        }));
     }
     PunctuationText::Semicolon.join(lang, &parts)
 }

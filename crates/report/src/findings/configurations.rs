@@ -1,13 +1,11 @@
 //! What settings show against each other: which is better, and where no difference is seen.
 
-use super::estimate::{Compared, Estimate, HALF};
+use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
-use crate::quality;
-use inferometer_chart::measured::{MeasuredPoint, distinct, groups, is_load, is_work};
+use inferometer_chart::measured::{MeasuredPoint, groups, is_load, is_work};
 use inferometer_compare::Settings;
 use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
-use inferometer_page::doc::Pair;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
@@ -15,7 +13,7 @@ use std::cmp::Ordering;
 
 /// Comparisons that are told as evidence.
 const MOST_POINTS: usize = 3;
-const MOST_SETTINGS: usize = 6;
+pub(super) const MOST_SETTINGS: usize = 6;
 
 /// Axes that say how long a point is measured, not what is measured.
 pub(super) const EXTENT: [&str; 3] = ["requests", "duration", "warmup"];
@@ -73,7 +71,7 @@ impl Contest {
 }
 
 /// Axes of the load and of the work, and those of settings.
-fn loads_and_settings(axes: &[String]) -> (Vec<&String>, Vec<&String>) {
+pub(super) fn loads_and_settings(axes: &[String]) -> (Vec<&String>, Vec<&String>) {
     (axes.iter())
         .filter(|axis| !EXTENT.contains(&axis.as_str()))
         .partition(|axis| is_load(axis) || is_work(axis))
@@ -199,117 +197,12 @@ fn counted<'a>(rows: &[&'a MeasuredPoint<'a>]) -> Vec<&'a MeasuredPoint<'a>> {
     rows.iter().copied().filter(counts).collect()
 }
 
-/// The best and the worst setting in the goal of a study, for its head: output throughput, in an
-/// open loop mean TTFT; where there are objectives, the best is the best of those that meet them.
-pub(crate) fn extremes<'a>(
-    axes: &'a [String],
-    rows: &'a [MeasuredPoint<'a>],
-    lang: Lang,
-) -> Vec<Pair> {
-    let (fixed, varied) = loads_and_settings(axes);
-    let is_open = rows.iter().any(|row| row.point.is_open_loop());
-    let compared = if is_open {
-        Compared::Ttft
-    } else {
-        Compared::Throughput
-    };
-    let is_judged = rows.iter().any(|row| row.meets().is_some());
-    let counts = |row: &&MeasuredPoint<'_>| !is_judged || row.meets() == Some(true);
-    let candidates: Vec<&MeasuredPoint<'_>> = rows.iter().filter(counts).collect();
-    let best = ranked(compared, &candidates).first().copied();
-    let not_counted = not_counted(axes, rows, lang).filter(|_| !varied.is_empty());
-    let Some((best, winner)) = best.filter(|_| !varied.is_empty()) else {
-        return Vec::from_iter(not_counted);
-    };
-    let load = winner.name(&fixed);
-    let at_load: Vec<&MeasuredPoint<'_>> = (rows.iter())
-        .filter(|row| row.name(&fixed) == load)
-        .collect();
-    let rivals = ranked(compared, &at_load);
-    let Some((worst, loser)) = rivals.last().filter(|_| rivals.len() > 1) else {
-        return Vec::from_iter(not_counted);
-    };
-    let shown = |value: f64| plain(compared, value);
-    let factor = (best / worst).max(worst / best);
-    // Settings that read alike are named together.
-    let values = |value: f64, among: &[&MeasuredPoint<'_>]| {
-        let alike = among.iter().filter(|row| {
-            let own = compared.plain(row).map(&shown);
-            own == Some(shown(value)) && row.name(&fixed) == load
-        });
-        let names: Vec<String> = alike.map(|row| row.name(&varied)).collect();
-        [
-            ("metric", metric(compared, lang)),
-            ("value", shown(value)),
-            ("factor", number::brief(factor)),
-            ("setting", names.join("; ")),
-            ("load", load.clone()),
-        ]
-    };
-    let [best_text, worst_text] = if load.is_empty() {
-        [Text::BestSetting, Text::WorstSetting]
-    } else {
-        [Text::BestSettingAt, Text::WorstSetting]
-    };
-    let mut pairs = if factor - 1.0 <= Settings::default().margin {
-        let values = [
-            ("metric", metric(compared, lang)),
-            ("margin", number::percent(Settings::default().margin)),
-        ];
-        let none = Text::NoBestSetting.with(lang, &values);
-        vec![Pair::new(Text::BestName.text(lang), none)]
-    } else {
-        vec![
-            Pair::new(
-                Text::BestName.text(lang),
-                best_text.with(lang, &values(best, &candidates)),
-            ),
-            Pair::new(
-                Text::WorstName.text(lang),
-                worst_text.with(lang, &values(*worst, &at_load)),
-            ),
-        ]
-    };
-    if factor - 1.0 > Settings::default().margin {
-        pairs.extend(chance(compared, [winner, loser], factor, lang));
-        if compared == Compared::Throughput {
-            let text = per_card(&candidates, &varied, lang);
-            pairs.extend(text.map(|text| Pair::new(Text::PerCardName.text(lang), text)));
-        }
-    }
-    pairs.extend(quality(rows, &varied, lang));
-    pairs.extend(not_counted);
-    pairs
-}
-
-/// That so small a difference may be chance, where a figure does not say how certain it is: as
-/// `compare` takes it, the error of as many independent requests.
-fn chance(
-    compared: Compared,
-    points: [&MeasuredPoint<'_>; 2],
-    factor: f64,
-    lang: Lang,
-) -> Option<Pair> {
-    let is_known = |row: &MeasuredPoint<'_>| Estimate::of(row, compared).is_some();
-    if points.into_iter().all(is_known) {
-        return None;
-    }
-    let requests =
-        |row: &MeasuredPoint<'_>| -> u64 { row.winnable().map(|run| run.requests.ok).sum() };
-    let counts = points.map(requests);
-    let error: f64 = counts.iter().map(|count| 1.0 / *count as f64).sum();
-    let share = (HALF * error.sqrt()).exp() - 1.0;
-    let values = [
-        ("a", number::count(counts[0])),
-        ("b", number::count(counts[1])),
-        ("share", number::percent(share)),
-    ];
-    let text = Text::MayBeChance.with(lang, &values);
-    (factor - 1.0 < share).then(|| Pair::new(Text::MayBeChanceName.text(lang), text))
-}
-
 /// The throughput of the best on each of its cards beside that of another number of cards.
-fn per_card(rows: &[&MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Option<String> {
+pub(super) fn per_card(
+    rows: &[&MeasuredPoint<'_>],
+    varied: &[&String],
+    lang: Lang,
+) -> Option<String> {
     let ranked = ranked(Compared::Throughput, rows);
     let (_, best) = ranked.first()?;
     let cards = |row: &MeasuredPoint<'_>| row.typical()?.cards();
@@ -326,29 +219,6 @@ fn per_card(rows: &[&MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Opti
         ("cards", cards(other)?.to_string()),
     ];
     Some(Text::PerCard.with(lang, &values))
-}
-
-/// The settings that may change the answers, and not only the speed.
-fn quality(rows: &[MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Option<Pair> {
-    let measured = rows.iter().filter(|row| row.summaries().next().is_some());
-    let risky = measured.flat_map(|row| {
-        let risky = varied
-            .iter()
-            .filter(|axis| quality::is_risky(axis, &row.text(axis)));
-        risky.map(|axis| row.name(&[*axis]))
-    });
-    quality::may_change_answers(&distinct(risky), lang)
-}
-
-/// Points that may be called neither best nor worst.
-fn not_counted(axes: &[String], rows: &[MeasuredPoint<'_>], lang: Lang) -> Option<Pair> {
-    let all: Vec<&String> = axes.iter().collect();
-    let cannot_win = |row: &&MeasuredPoint<'_>| row.summaries().any(|summary| !summary.can_win());
-    let out = rows.iter().filter(cannot_win);
-    let out: Vec<String> = out.map(|row| row.name(&all)).collect();
-    let points = some(&out, MOST_SETTINGS, PunctuationText::Semicolon, lang);
-    let told = Text::NotCounted.with(lang, &[("points", points)]);
-    (!out.is_empty()).then(|| Pair::new(Text::NotCountedName.text(lang), told))
 }
 
 /// A difference that needs no interval to be told.
@@ -415,7 +285,7 @@ pub(super) fn large_differences<'a>(
     Compared::ALL.into_iter().filter_map(of).collect()
 }
 
-fn metric(compared: Compared, lang: Lang) -> String {
+pub(super) fn metric(compared: Compared, lang: Lang) -> String {
     match compared {
         Compared::Ttft => Text::MeanTtft,
         Compared::Itl => Text::MeanItl,
@@ -429,7 +299,7 @@ fn value(compared: Compared, estimate: &Estimate) -> String {
     plain(compared, estimate.value)
 }
 
-fn plain(compared: Compared, value: f64) -> String {
+pub(super) fn plain(compared: Compared, value: f64) -> String {
     match compared {
         Compared::Throughput => format!("{} tok/s", number::grouped(value, 1)),
         Compared::Ttft | Compared::Itl => number::whole_millis(value),
@@ -437,7 +307,7 @@ fn plain(compared: Compared, value: f64) -> String {
 }
 
 /// The rows whose value is known, the best first.
-fn ranked<'a>(
+pub(super) fn ranked<'a>(
     compared: Compared,
     rows: &[&'a MeasuredPoint<'a>],
 ) -> Vec<(f64, &'a MeasuredPoint<'a>)> {

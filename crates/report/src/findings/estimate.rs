@@ -59,7 +59,7 @@ impl Compared {
     pub(super) fn plain(self, row: &MeasuredPoint<'_>) -> Option<f64> {
         const LEAST_REQUESTS: u64 = 30;
         let runs: Vec<&Summary> = row.winnable().collect();
-        let requests: u64 = runs.iter().map(|run| run.requests.ok).sum();
+        let requests = answered(row);
         let figures = runs.iter().filter_map(|run| self.of(run));
         let values: Vec<f64> = figures.map(|figure| figure.value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -73,6 +73,16 @@ impl Compared {
             Compared::Ttft | Compared::Itl => a.total_cmp(&b),
         }
     }
+}
+
+/// Requests behind the figures of a point: those that were answered, or that were to be sent where
+/// another tool tells no more.
+pub(super) fn answered(row: &MeasuredPoint<'_>) -> u64 {
+    let of_run = |run: &Summary| match run.requests.ok + run.requests.failed {
+        0 => run.requests.planned,
+        _ => run.requests.ok,
+    };
+    row.winnable().map(of_run).sum()
 }
 
 /// A figure of one run, as its summary has it.

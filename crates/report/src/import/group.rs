@@ -5,7 +5,7 @@ use crate::columns;
 use crate::severity;
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::{SummaryColumn, SummaryColumns};
-use inferometer_import::{ImportedResult, ResultGroup, Spread};
+use inferometer_import::{ResultGroup, Spread};
 use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -32,7 +32,7 @@ pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section
     pairs.extend(about(report, group, &rows));
     let mut blocks = vec![Block::Pairs(pairs)];
     // Starts that were refused have no figures, and would leave holes among those of the others.
-    let varying = varying_flags(&rows);
+    let varying = points::varying_flags(&rows);
     let (refused, measured): (Vec<Row<'_>>, Vec<Row<'_>>) =
         (rows.iter().copied()).partition(|(_, result)| result.found.error.is_some());
     for rows in [measured, refused].iter().filter(|rows| !rows.is_empty()) {
@@ -113,7 +113,7 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
             pairs.push(Pair::new(ImportText::Lengths.text(lang), text));
         }
     }
-    let varying = varying_flags(rows);
+    let varying = points::varying_flags(rows);
     let common: BTreeMap<String, Value> = shown()
         .flat_map(|it| it.found.flags.iter().flatten())
         .filter(|(name, _)| !varying.contains(name))
@@ -184,12 +184,12 @@ fn table(
     }
     let names: BTreeSet<Option<&str>> = rows
         .iter()
-        .map(|(_, it)| own_name(group, it.found))
+        .map(|(_, it)| group.own_name(it.found))
         .collect();
     if names.len() > 1 {
         let name = Column::wrapped(ImportText::Setting.text(lang));
         columns.push(texts(name, &|it| {
-            own_name(group, it.found).unwrap_or_default().to_owned()
+            group.own_name(it.found).unwrap_or_default().to_owned()
         }));
     }
     let are_alike = are_alike(group, rows);
@@ -274,7 +274,7 @@ fn are_alike(group: &ResultGroup, rows: &[Row<'_>]) -> bool {
     let told = |(_, it): &Row<'_>| {
         (
             it.load(Lang::En),
-            own_name(group, it.found).map(str::to_owned),
+            group.own_name(it.found).map(str::to_owned),
         )
     };
     let distinct: BTreeSet<_> = rows.iter().map(told).collect();
@@ -326,25 +326,6 @@ fn missing(chosen: &SummaryColumns, rows: &[Row<'_>], lang: Lang) -> Option<Stri
         ),
     ];
     (!missing.is_empty()).then(|| ImportText::NoSuchColumns.with(lang, &values))
-}
-
-/// What tells a result from the others of its group.
-fn own_name<'a>(group: &ResultGroup, found: &'a ImportedResult) -> Option<&'a str> {
-    let own = group.own_headings(found).last();
-    own.or(found.label.as_ref()).map(String::as_str)
-}
-
-/// Flags that are not the same in all rows.
-fn varying_flags<'r>(rows: &[Row<'r>]) -> BTreeSet<&'r String> {
-    let all = || rows.iter().filter_map(|(_, it)| it.found.flags.as_ref());
-    let names: BTreeSet<&String> = all().flat_map(BTreeMap::keys).collect();
-    let varies = |name: &&String| {
-        let values: BTreeSet<Option<String>> = all()
-            .map(|flags| flags.get(*name).map(Value::to_string))
-            .collect();
-        values.len() > 1
-    };
-    names.into_iter().filter(varies).collect()
 }
 
 /// Requests, lengths and rates, as far as any row has them.

@@ -8,6 +8,7 @@ use inferometer_message::ImportText;
 use inferometer_page::doc::{Cell, Pair, Tone, Unit};
 use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;
+use std::collections::BTreeSet;
 
 /// Whether a result meets the objectives, and which it misses or does not tell of.
 pub(super) fn judged(report: &ImportReport<'_>, result: &ReportedResult<'_>) -> Cell {
@@ -69,9 +70,19 @@ pub(super) fn up_to(
     if report.objectives.is_empty() || judged.len() < 2 || !is_ladder {
         return None;
     }
+    let distinct: BTreeSet<String> = judged.iter().map(|(it, _)| it.load(lang)).collect();
+    let of_one_load = distinct.len() == 1;
     let of = |met: Option<bool>| judged.iter().filter(move |(_, own)| *own == met);
     let loads = |met: Option<bool>| {
-        let loads: Vec<String> = of(met).map(|(it, _)| it.load(lang)).collect();
+        // Settings of one load are told apart by their numbers.
+        let named = |it: &ReportedResult<'_>| {
+            if of_one_load {
+                format!("#{}", it.number)
+            } else {
+                it.load(lang)
+            }
+        };
+        let loads: Vec<String> = of(met).map(|(it, _)| named(it)).collect();
         [("loads", PunctuationText::Comma.join(lang, &loads))]
     };
     let first_not_met = judged.iter().position(|(_, met)| *met != Some(true));
@@ -80,7 +91,7 @@ pub(super) fn up_to(
     pieces.push(match of(Some(true)).next_back() {
         None if of(None).count() == judged.len() => None,
         None => Some(ImportText::MetNowhere.text(lang).to_owned()),
-        Some((last, _)) if first_not_met.is_none_or(|first| first >= met) => {
+        Some((last, _)) if first_not_met.is_none_or(|first| first >= met) && !of_one_load => {
             let rates = last.throughput();
             let tokens = (rates.output_tokens_per_s).map(|it| (it, Unit::TokensPerSecond));
             let requests = (rates.requests_per_s).map(|it| (it, Unit::RequestsPerSecond));

@@ -1,10 +1,14 @@
 //! What results of another tool show together: as measured points, so that the charts and the
 //! rules of a sweep's findings serve them too.
 
-use super::{ImportReport, ReportedResult, side_by_side};
+use super::{ImportReport, ReportedResult, families};
 use crate::findings::{self, Finding, FindingKind};
-use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, SETTING, is_load};
+use crate::quality;
+use inferometer_chart::measured::{
+    MeasuredPoint, MeasuredPoints, SETTING, is_load, is_work, value_text,
+};
 use inferometer_chart::{self, Shown};
+use inferometer_compare::are_other_lengths;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
 use inferometer_import::ResultGroup;
@@ -14,6 +18,7 @@ use inferometer_page::figure::Figure;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Results that are named in a finding or a footnote.
@@ -41,7 +46,7 @@ impl<'a> ImportedPoints<'a> {
                     continue;
                 };
                 let title = (groups.len() > 1).then(|| (*name).to_owned());
-                let own = names.of(result, told_apart);
+                let own = names.of(group, result, told_apart);
                 let setting: Vec<String> = title.into_iter().chain(own).collect();
                 let mut point = with_our_names(&result.point());
                 if !setting.is_empty() {
@@ -60,6 +65,52 @@ impl<'a> ImportedPoints<'a> {
             axes: axes(&points),
             points,
         }
+    }
+
+    /// Of settings at one load those whose prompts have another mean length than most have: their
+    /// work is another. All of them where no length is that of most.
+    fn take_out_other_prompts(&mut self) -> Vec<String> {
+        let prompts = |(_, summaries): &(Point, Vec<&Summary>)| {
+            let known = summaries.iter().filter_map(|it| it.tokens.input_mean);
+            known.reduce(f64::max)
+        };
+        let held = |(point, _): &(Point, Vec<&Summary>)| {
+            let axes = point.0.iter();
+            let axes = axes.filter(|(axis, _)| is_load(axis) || is_work(axis));
+            Point(
+                axes.map(|(axis, value)| (axis.clone(), value.clone()))
+                    .collect(),
+            )
+            .key()
+        };
+        let mut at_load: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for point in &self.points {
+            at_load
+                .entry(held(point))
+                .or_default()
+                .extend(prompts(point));
+        }
+        let is_of_most = |point: &(Point, Vec<&Summary>)| {
+            let Some(own) = prompts(point) else {
+                return true;
+            };
+            let all = &at_load[&held(point)];
+            let alike = all.iter().filter(|other| !are_other_lengths(own, **other));
+            2 * alike.count() > all.len()
+        };
+        let (kept, others) = std::mem::take(&mut self.points)
+            .into_iter()
+            .partition(is_of_most);
+        self.points = kept;
+        let named = |it: &(Point, Vec<&Summary>)| {
+            let length = number::mean(prompts(it).unwrap_or_default());
+            match it.0.0.get(SETTING).and_then(Value::as_str) {
+                Some(setting) => format!("{setting} ({length})"),
+                None => format!("{} ({length})", it.0),
+            }
+        };
+        let others: Vec<_> = others;
+        others.iter().map(named).collect()
     }
 
     fn measured(&self, lang: Lang) -> MeasuredPoints<'_> {
@@ -98,7 +149,7 @@ impl Names {
             members.filter(|result| result.measured.is_some()).collect();
         let loads: BTreeSet<String> = measured.iter().map(|result| result.point().key()).collect();
         let headings: BTreeSet<(String, &str)> = (measured.iter())
-            .filter_map(|result| Some((result.point().key(), result.found.label.as_deref()?)))
+            .filter_map(|result| Some((result.point().key(), group.own_name(result.found)?)))
             .collect();
         let files: BTreeSet<&str> = (measured.iter())
             .map(|result| result.found.file.as_str())
@@ -112,12 +163,17 @@ impl Names {
     }
 
     /// The name of a result beside its load; absent where the load says all.
-    fn of(&self, result: &ReportedResult<'_>, point: &Point) -> Option<String> {
-        let label = result.found.label.as_deref().unwrap_or_default();
+    fn of(
+        &self,
+        group: &ResultGroup,
+        result: &ReportedResult<'_>,
+        point: &Point,
+    ) -> Option<String> {
+        let name = group.own_name(result.found).unwrap_or_default();
         match self {
-            Names::Headings => Some(label.to_owned()),
+            Names::Headings => Some(name.to_owned()),
             Names::Files => Some(result.source_name()),
-            Names::Numbers => Some(format!("#{} {label}", result.number).trim_end().to_owned()),
+            Names::Numbers => Some(format!("#{} {name}", result.number).trim_end().to_owned()),
             Names::Settings => {
                 let own = point.0.iter();
                 let is_load = |axis: &str| {
@@ -174,7 +230,7 @@ fn axes(points: &[(Point, Vec<&Summary>)]) -> Vec<String> {
 /// others that were measured along the same axes. Invalid results are left out and named, unless
 /// there are no others: nobody can measure them again, so that they are drawn, and marked.
 pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
-    let families = side_by_side::comparable(report);
+    let families = families::comparable(report);
     let mut drawn: Vec<(&str, Vec<NamedGroup<'_>>)> = Vec::new();
     for family in &families {
         let members = family.members.iter();
@@ -281,7 +337,8 @@ pub fn findings(report: &ImportReport<'_>) -> Vec<(String, Finding)> {
 }
 
 pub(super) fn findings_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec<Finding> {
-    let points = ImportedPoints::of(report, &[(group.title.as_str(), group)]);
+    let mut points = ImportedPoints::of(report, &[(group.title.as_str(), group)]);
+    points.take_out_other_prompts();
     let mut findings = findings::of_points(&points.measured(report.lang), report.lang);
     // A table that does not report its failures loses requests all the same.
     findings.retain(|finding| finding.kind != FindingKind::LostRequests);
@@ -292,9 +349,33 @@ pub(super) fn findings_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec
 
 /// The best and the worst setting of a group.
 pub(super) fn extremes_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec<Pair> {
-    let points = ImportedPoints::of(report, &[(group.title.as_str(), group)]);
-    let measured = points.measured(report.lang);
-    findings::extremes(measured.axes, &measured.points, report.lang)
+    let lang = report.lang;
+    let mut points = ImportedPoints::of(report, &[(group.title.as_str(), group)]);
+    let others = points.take_out_other_prompts();
+    let measured = points.measured(lang);
+    let mut pairs = findings::extremes(measured.axes, &measured.points, lang);
+    if points
+        .axes
+        .iter()
+        .any(|axis| !is_load(axis) && !is_work(axis))
+        && !others.is_empty()
+    {
+        let others = some(&others, PunctuationText::Semicolon, lang);
+        let text = ImportText::OtherPrompts.with(lang, &[("points", others)]);
+        pairs.push(Pair::new(FindingText::NotCountedName.text(lang), text));
+    }
+    let rows = report.rows(group);
+    let varying = varying_flags(&rows);
+    let flags = rows.iter().filter(|(_, row)| row.measured.is_some());
+    let flags = flags.flat_map(|(_, row)| row.found.flags.iter().flatten());
+    let risky: BTreeSet<String> = flags
+        .filter(|(name, value)| {
+            varying.contains(name) && quality::is_risky(name, &value_text(Some(*value)))
+        })
+        .map(|(name, value)| format!("{name}={}", value_text(Some(value))))
+        .collect();
+    pairs.extend(quality::may_change_answers(&Vec::from_iter(risky), lang));
+    pairs
 }
 
 fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
@@ -429,4 +510,17 @@ fn too_short(report: &ImportReport<'_>, result: &ReportedResult<'_>) -> Option<S
         ("tokens", number::grouped(tokens(longer)?, 0)),
     ];
     Some(ImportText::TooShortFor.with(report.lang, &values))
+}
+
+/// Flags that are not the same in all rows.
+pub(super) fn varying_flags<'r>(rows: &[(usize, &'r ReportedResult<'r>)]) -> BTreeSet<&'r String> {
+    let all = || rows.iter().filter_map(|(_, it)| it.found.flags.as_ref());
+    let names: BTreeSet<&String> = all().flat_map(BTreeMap::keys).collect();
+    let varies = |name: &&String| {
+        let values: BTreeSet<Option<String>> = all()
+            .map(|flags| flags.get(*name).map(Value::to_string))
+            .collect();
+        values.len() > 1
+    };
+    names.into_iter().filter(varies).collect()
 }

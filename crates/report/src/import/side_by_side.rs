@@ -1,12 +1,13 @@
 //! Groups of an import that differ in one heading only, side by side: throughput by load, and who
-//! is ahead. Of the headings that tell groups apart, the one that names the engine is taken.
+//! is ahead.
 
+use super::families::{Family, Member, cards, comparable, is_sound, load};
 use super::{ImportReport, ReportedResult, in_brief};
-use inferometer_compare::{Group, RunSample, Settings, WhyNot, WhyNotText, compare};
-use inferometer_core::doubt::Severity;
+use inferometer_compare::{
+    Group, Metric, RunSample, Settings, Verdict, are_other_lengths, compare,
+};
 use inferometer_core::point::Point;
-use inferometer_core::summary::CARDS;
-use inferometer_import::{ImportDoubtCode, ImportedResult, ResultGroup};
+use inferometer_import::ResultGroup;
 use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -14,172 +15,39 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
-/// Share by which mean answers may differ before rates in tokens tell something else.
-const SAME_LENGTH: f64 = 0.05;
-
-/// Groups with the same headings but one.
-pub(super) struct Family<'r> {
-    /// Headings that all share.
-    pub title: String,
-    pub members: Vec<Member<'r>>,
-}
-
-pub(super) struct Member<'r> {
-    pub name: String,
-    pub group: &'r ResultGroup,
-    /// The first of the group, which facts about all are read from.
-    first: Option<&'r ImportedResult>,
-    /// Results by load; none where no start was possible.
-    rows: Vec<&'r ReportedResult<'r>>,
-    /// Those of loads that were measured again with the same settings.
-    again: Vec<&'r ReportedResult<'r>>,
-}
-
 pub(super) fn sections(report: &ImportReport<'_>) -> Vec<Section> {
     let families = comparable(report);
     let shown = families.iter();
-    shown
+    let mut sections: Vec<Section> = shown
         .filter_map(|family| family.section(report.lang))
-        .collect()
-}
-
-/// The families that differ in the heading that tells most.
-pub(super) fn comparable<'r>(report: &'r ImportReport<'_>) -> Vec<Family<'r>> {
-    let deepest = report.groups.iter().map(|it| headings(report, it).len());
-    let by_place = (0..deepest.max().unwrap_or(0)).map(|place| families(report, place));
-    let mut by_place: Vec<Vec<Family<'_>>> = by_place.filter(|found| !found.is_empty()).collect();
-    let of_engines = |families: &Vec<Family<'_>>| families.iter().any(tells_engines_apart);
-    let chosen = by_place.iter().position(of_engines).unwrap_or(0);
-    if by_place.is_empty() {
-        return Vec::new();
+        .collect();
+    let alone = alone(report, &families);
+    if let (Some(last), Some(alone)) = (sections.last_mut(), alone) {
+        last.blocks.push(Block::Pairs(vec![alone]));
     }
-    by_place.swap_remove(chosen)
+    sections
 }
 
-fn headings<'a>(report: &ImportReport<'a>, group: &ResultGroup) -> &'a [String] {
-    let first = group.members.first();
-    first.map_or(&[], |place| group.headings(report.results[*place].found))
-}
-
-/// Groups whose headings differ at one place only.
-fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
-    let mut families: Vec<(Vec<&String>, Vec<&'r ResultGroup>)> = Vec::new();
-    for group in &report.groups {
-        let all = headings(report, group);
-        if place >= all.len() {
-            continue;
-        }
-        let (before, after) = (&all[..place], &all[place + 1..]);
-        let others: Vec<&String> = before.iter().chain(after).collect();
-        match families.iter_mut().find(|(known, _)| *known == others) {
-            Some((_, groups)) => groups.push(group),
-            None => families.push((others, vec![group])),
-        }
-    }
-    families.retain(|(_, groups)| groups.len() > 1);
-    let of_all = families.iter().map(|(others, _)| others.clone());
-    let of_all: Vec<Vec<&String>> = of_all.collect();
-    let tells_apart = |heading: &&&String| match &of_all[..] {
-        [_] => {
-            let mut groups = report.groups.iter();
-            !groups.all(|group| headings(report, group).contains(**heading))
-        }
-        several => !several.iter().all(|others| others.contains(*heading)),
+/// Measured groups that stand in no family although others do.
+fn alone(report: &ImportReport<'_>, families: &[Family<'_>]) -> Option<Pair> {
+    let is_beside = |group: &ResultGroup| {
+        let mut members = families.iter().flat_map(|family| &family.members);
+        members.any(|member| std::ptr::eq(member.group, group))
     };
-    let family = |(others, groups): (Vec<&String>, Vec<&'r ResultGroup>)| {
-        let title: Vec<&str> = others
-            .iter()
-            .filter(tells_apart)
-            .map(|it| it.as_str())
-            .collect();
-        let member = |group: &'r ResultGroup| {
-            let rows = report.rows(group).into_iter().map(|(_, result)| result);
-            let rows = rows.filter(|row| !row.found.point.is_empty());
-            let mut rows: Vec<&ReportedResult<'_>> = rows.collect();
-            // Of a table and its block that contradict each other, the block counts.
-            let all = rows.clone();
-            let repeats = |row: &ReportedResult<'_>| {
-                let mut same = all.iter().filter(|it| load(it) == load(row));
-                is_contradicted(row) && same.any(|it| !is_contradicted(it))
-            };
-            rows.retain(|row| !repeats(row));
-            // What was measured again because it had gone wrong is not held against anything.
-            let sound: BTreeSet<String> = (rows.iter().filter(|row| is_sound(row)))
-                .map(|row| load(row).key())
-                .collect();
-            rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
-            // Of one load and setting, what was measured again is a repeat of the first.
-            let all = rows.clone();
-            let is_again = |at: usize| {
-                let same = |it: &&&ReportedResult<'_>| is_repeat(it, all[at]);
-                all[..at].iter().find(same).is_some()
-            };
-            let again: Vec<_> = (0..all.len()).filter(|at| is_again(*at)).collect();
-            let again: Vec<_> = again.into_iter().map(|at| all[at]).collect();
-            rows.retain(|row| !again.iter().any(|it| std::ptr::eq(*it, *row)));
-            let first = group.members.first();
-            Member {
-                again,
-                name: headings(report, group)[place].clone(),
-                group,
-                first: first.map(|place| report.results[*place].found),
-                rows,
-            }
-        };
-        let mut family = Family {
-            title: title.join(" / "),
-            members: groups.into_iter().map(member).collect(),
-        };
-        family.shorten_names();
-        family
+    let is_measured = |group: &ResultGroup| {
+        let mut rows = report.rows(group).into_iter();
+        rows.any(|(_, row)| row.found.summary.is_some() && !row.found.point.is_empty())
     };
-    let families = families.into_iter().map(family);
-    families.filter(Family::is_comparable).collect()
-}
-
-/// Whether two results are of one load and setting, and both have numbers.
-fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
-    let setting = |it: &ReportedResult<'_>| it.measured.as_ref().map(|(point, _)| point.key());
-    let known = setting(a).zip(setting(b));
-    load(a) == load(b) && known.is_some_and(|(a, b)| a == b)
-}
-
-fn is_contradicted(result: &ReportedResult<'_>) -> bool {
-    let mut doubts = result.doubts.iter();
-    doubts.any(|doubt| doubt.code == ImportDoubtCode::InconsistentImport)
-}
-
-fn engine<'r>(member: &Member<'r>) -> Option<&'r String> {
-    member.first?.facts.get("engine")
-}
-
-/// The card of a member, and how many of them served it where that is known.
-fn cards(member: &Member<'_>) -> Option<String> {
-    let card = member.first?.facts.get("card")?;
-    let mut counts = member
-        .rows
-        .iter()
-        .filter_map(|row| row.found.summary.as_ref());
-    let count = counts.find_map(|summary| summary.tags.get(CARDS));
-    Some(match count.filter(|count| *count != "1") {
-        Some(count) => format!("{card} ×{count}"),
-        None => card.clone(),
-    })
-}
-
-fn tells_engines_apart(family: &Family<'_>) -> bool {
-    let engines: BTreeSet<_> = family.members.iter().map(engine).collect();
-    engines.len() > 1
+    let alone = report.groups.iter();
+    let alone = alone.filter(|group| is_measured(group) && !is_beside(group));
+    let alone: Vec<String> = alone.map(|group| group.title.clone()).collect();
+    let groups = PunctuationText::Semicolon.join(report.lang, &alone);
+    let text = ImportText::AloneGroups.with(report.lang, &[("groups", groups)]);
+    let name = ImportText::Alone.text(report.lang);
+    (!alone.is_empty()).then(|| Pair::new(name, text))
 }
 
 impl<'r> Member<'r> {
-    /// All results of the load of one of its rows.
-    fn repeats(&self, row: &'r ReportedResult<'r>) -> Vec<&'r ReportedResult<'r>> {
-        let again = self.again.iter().copied();
-        let again = again.filter(|it| is_repeat(it, row));
-        std::iter::once(row).chain(again).collect()
-    }
-
     /// The mean rate at the load of one of its rows.
     fn rate(&self, row: &'r ReportedResult<'r>, unit: Unit) -> Option<f64> {
         let rates: Option<Vec<f64>> = (self.repeats(row).into_iter())
@@ -205,51 +73,9 @@ impl<'r> Member<'r> {
         };
         self.rows.iter().map(of_load).fold(0.0, f64::max)
     }
-
-    fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
-        let mut rows = self.rows.iter();
-        rows.find(|row| load(row) == *wanted).copied()
-    }
 }
 
 impl<'r> Family<'r> {
-    /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
-    /// A card that all share is not named.
-    fn shorten_names(&mut self) {
-        let cards_of_all: BTreeSet<_> = self.members.iter().map(cards).collect();
-        let name = |member: &Member<'_>| {
-            let engine = engine(member)?;
-            Some(match cards(member).filter(|_| cards_of_all.len() > 1) {
-                Some(cards) => format!("{engine} ({cards})"),
-                None => engine.clone(),
-            })
-        };
-        let names: Option<Vec<String>> = self.members.iter().map(name).collect();
-        let names = names.filter(|names| BTreeSet::from_iter(names).len() == names.len());
-        for (member, name) in self.members.iter_mut().zip(names.into_iter().flatten()) {
-            member.name = name;
-        }
-    }
-
-    /// Those that have results.
-    fn measured(&self) -> impl Iterator<Item = &Member<'r>> + Clone {
-        self.members.iter().filter(|member| !member.rows.is_empty())
-    }
-
-    /// Whether several have one result for each load, and a load in common.
-    fn is_comparable(&self) -> bool {
-        let loads = |member: &Member<'_>| -> BTreeSet<String> {
-            member.rows.iter().map(|it| load(it).key()).collect()
-        };
-        let all: Vec<BTreeSet<String>> = self.measured().map(loads).collect();
-        let single =
-            |(member, loads): (&Member<'_>, &BTreeSet<String>)| loads.len() == member.rows.len();
-        let distinct: BTreeSet<&String> = all.iter().flatten().collect();
-        all.len() > 1
-            && self.measured().zip(&all).all(single)
-            && distinct.len() < all.iter().map(BTreeSet::len).sum()
-    }
-
     /// Tokens per second where all know them, else requests.
     fn unit(&self) -> Option<Unit> {
         let all_know = |unit: &Unit| {
@@ -269,6 +95,7 @@ impl<'r> Family<'r> {
         let mut pairs = Vec::from_iter(self.most(unit, lang));
         pairs.extend(self.lengths(unit, lang));
         pairs.extend(self.other_cards(lang));
+        pairs.extend(self.in_brackets(lang));
         pairs.extend(self.without_result(lang));
         let rows = self.members.iter().flat_map(|it| &it.rows);
         let mut shown = rows.filter(|row| rate(row, unit).is_some());
@@ -304,6 +131,15 @@ impl<'r> Family<'r> {
         (known.len() > 1).then(|| Pair::new(ImportText::Cards.text(lang), text))
     }
 
+    /// What the headings say in brackets, where that is not the same.
+    fn in_brackets(&self, lang: Lang) -> Option<Pair> {
+        let inside: BTreeSet<_> = self.measured().map(|member| &member.inside).collect();
+        let told = self.measured().filter(|member| !member.inside.is_empty());
+        let told = told.map(|member| format!("{} {}", member.name, member.inside.join(", ")));
+        let told = PunctuationText::Semicolon.join(lang, &Vec::from_iter(told));
+        (inside.len() > 1).then(|| Pair::new(ImportText::InBrackets.text(lang), told))
+    }
+
     /// Members that could not be measured at all.
     fn without_result(&self, lang: Lang) -> Option<Pair> {
         let names = self.members.iter().filter(|member| member.rows.is_empty());
@@ -327,7 +163,8 @@ impl<'r> Family<'r> {
             .filter_map(|member| Some((member, best_of(member)?)))
             .collect();
         best.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
-        let (ahead, (most, at)) = best.first()?.clone();
+        let (ahead, (most, at)) = best.first()?;
+        let (most, at) = (*most, at.clone());
         let best_row = ahead.at(&at);
         let part = |(member, own): &(&Member<'r>, (f64, Point))| {
             let row = member.at(&at);
@@ -337,11 +174,12 @@ impl<'r> Family<'r> {
                 .zip(best_row)
                 .is_none_or(|(a, b)| !have_other_inputs(a, b));
             let apart = member.apart(unit).max(ahead.apart(unit));
-            let is_less = rate * (1.0 + apart) < most;
-            let text = if beside.is_some() && is_less && of_same {
-                ImportText::LessAt
-            } else {
-                ImportText::MostAt
+            let is_less = beside.is_some() && rate * (1.0 + apart) < most && of_same;
+            let unsure = is_less.then(|| unsure([*ahead, *member], &at, unit));
+            let text = match unsure.flatten() {
+                Some(Unsure::Chance) => ImportText::PerhapsLessAt,
+                _ if is_less => ImportText::LessAt,
+                _ => ImportText::MostAt,
             };
             let values = [
                 ("rate", format!("{} {}", number::brief(rate), unit.sign())),
@@ -422,33 +260,30 @@ impl<'r> Family<'r> {
     /// two count. A difference that `compare` would not call one is none here.
     fn ahead(&self, at: &[Option<&'r ReportedResult<'r>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
+        let mut ranked: Vec<(&Member<'_>, f64, &ReportedResult<'_>)> = Vec::new();
         let mut apart: f64 = 0.0;
-        let mut rates: Vec<(&str, f64)> = Vec::new();
-        let mut of_rates: Vec<&ReportedResult<'_>> = Vec::new();
-        let mut answers: Vec<f64> = Vec::new();
         for (member, row) in self.measured().zip(at) {
-            let Some(row) = row.filter(|row| member.counts(row)) else {
-                continue;
-            };
-            if let Some(rate) = member.rate(row, unit) {
+            let counted = row.filter(|row| member.counts(row));
+            let rated = counted.and_then(|row| Some((member.rate(row, unit)?, row)));
+            if let Some((rate, row)) = rated {
                 apart = apart.max(member.apart(unit));
-                rates.push((member.name.as_str(), rate));
-                of_rates.push(row);
-                answers.extend(row.lengths()[1]);
+                ranked.push((member, rate, row));
             }
         }
-        rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let answers = ranked.iter().filter_map(|(_, _, row)| row.lengths()[1]);
+        let mut answers: Vec<f64> = answers.collect();
         answers.sort_by(f64::total_cmp);
-        let mut pairs = of_rates.iter().enumerate().flat_map(|(at, a)| {
-            let further = of_rates.get(at + 1..).unwrap_or_default();
-            further.iter().map(move |b| (*a, *b))
+        let mut pairs = ranked.iter().enumerate().flat_map(|(at, (_, _, a))| {
+            let further = ranked.get(at + 1..).unwrap_or_default();
+            further.iter().map(move |(_, _, b)| (*a, *b))
         });
         if let Some((a, b)) = pairs.find(|(a, b)| have_other_inputs(a, b)) {
             let [a, b] = [a, b].map(|row| number::mean(row.lengths()[0].unwrap_or_default()));
             let text = ImportText::OtherInputs.with(lang, &[("a", a), ("b", b)]);
             return [text, String::new()];
         }
-        match rates[..] {
+        ranked.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+        match ranked[..] {
             // Shorter answers are other work, as `compare` says, too.
             [_, _, ..] if unit == Unit::TokensPerSecond && are_unlike(&answers) => {
                 let ends = [answers.first(), answers.last()].map(|it| it.copied());
@@ -456,61 +291,98 @@ impl<'r> Family<'r> {
                 let text = ImportText::OtherAnswers.with(lang, &[("a", a), ("b", b)]);
                 [text, String::new()]
             }
-            [(_, most), (_, next), ..] if most <= next * (1.0 + margin) => {
+            [(_, most, _), (_, next, _), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
                 [ImportText::NobodyAhead.with(lang, &margin), String::new()]
             }
-            [(_, most), (_, next), ..] if most <= next * (1.0 + apart) => {
+            [(_, most, _), (_, next, _), ..] if most <= next * (1.0 + apart) => {
                 let share = [("share", number::percent(apart))];
                 [ImportText::WithinRepeats.with(lang, &share), String::new()]
             }
-            [(first, most), (second, next), ..] if most > next && next > 0.0 => {
+            [(first, most, row), (second, next, _), ..] if most > next && next > 0.0 => {
                 let ratio = most / next;
                 let by = if ratio >= number::MANY_TIMES {
                     number::change(ratio)
                 } else {
                     format!("+{} %", number::mean(100.0 * (ratio - 1.0)))
                 };
-                [format!("{first} {by}"), second.to_owned()]
+                let ahead = format!("{} {by}", first.name);
+                let ahead = match unsure([first, second], &load(row), unit) {
+                    Some(Unsure::Chance) => {
+                        ImportText::NotCertainlyAhead.with(lang, &[("ahead", ahead)])
+                    }
+                    Some(Unsure::NotCounted) => {
+                        ImportText::AheadOfUncounted.with(lang, &[("ahead", ahead)])
+                    }
+                    None => ahead,
+                };
+                [ahead, second.name.clone()]
             }
             _ => Default::default(),
         }
     }
 }
 
+/// Why `compare` does not tell a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unsure {
+    Chance,
+    /// A side does not say how many requests it is of, so that nobody can tell.
+    NotCounted,
+}
+
+/// Whether `compare` cannot tell two members apart at a load.
+fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
+    let side = |member: &Member<'_>| {
+        let run = |row: &ReportedResult<'_>| {
+            let summary = row.found.summary.as_ref()?.to_summary();
+            let answered = row.found.summary.as_ref()?.requests.answered();
+            let run = RunSample::imported(row.found.tool.name(), load(row), summary);
+            Some(RunSample { answered, ..run })
+        };
+        let rows = member.rows.iter().filter(|row| member.counts(row));
+        let all = rows.flat_map(|row| member.repeats(row));
+        Group {
+            name: member.name.clone(),
+            runs: all.filter_map(run).collect(),
+            out_of_memory: Vec::new(),
+        }
+    };
+    let metric = match unit {
+        Unit::TokensPerSecond => Metric::OutputTokensPerS,
+        _ => Metric::RequestsPerS,
+    };
+    let settings = Settings {
+        primary: Some(metric),
+        metrics: vec![metric],
+        ..Settings::default()
+    };
+    let rows = compare(&members.map(side), &settings).rows;
+    let mut rows = rows.iter().filter(|row| row.metric == metric);
+    let row = rows.find(|row| row.point == *at)?;
+    let is_counted = |member: &Member<'_>| {
+        let summary = member.at(at).and_then(|row| row.found.summary.as_ref());
+        summary.is_some_and(|summary| summary.requests.answered() > Some(0))
+    };
+    (row.verdict == Verdict::Unknown).then(|| {
+        if members.into_iter().all(is_counted) {
+            Unsure::Chance
+        } else {
+            Unsure::NotCounted
+        }
+    })
+}
+
 /// Whether mean answers, the shortest first, differ so much that rates in tokens tell something else.
 fn are_unlike(answers: &[f64]) -> bool {
     let ends = answers.first().zip(answers.last());
-    ends.is_some_and(|(least, most)| most - least > SAME_LENGTH * most)
+    ends.is_some_and(|(least, most)| are_other_lengths(*least, *most))
 }
 
 /// Whether `compare` would not compare two results of one load, their prompts being of other lengths.
 fn have_other_inputs(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
-    let side = |name: &str, row: &ReportedResult<'_>| {
-        let summary = row.found.summary.as_ref()?.to_summary();
-        let run = RunSample::imported(row.found.tool.name(), load(row), summary);
-        Some(Group {
-            name: name.to_owned(),
-            runs: vec![run],
-            out_of_memory: Vec::new(),
-        })
-    };
-    let (Some(a), Some(b)) = (side("a", a), side("b", b)) else {
-        return false;
-    };
-    let what = WhyNotText::InputTokens;
-    let is_of_inputs = |it: &WhyNot| matches!(it, WhyNot::Differs { what: it, .. } if *it == what);
-    let reasons = compare(&[a, b], &Settings::default()).reasons;
-    reasons.iter().any(is_of_inputs)
-}
-
-/// The load of a result; streams at no limit of the rate are a closed loop.
-fn load(result: &ReportedResult<'_>) -> Point {
-    let mut point = result.point();
-    if point.0.contains_key("concurrency") && point.0.get("rate") == Some(&"inf".into()) {
-        point.0.remove("rate");
-    }
-    point
+    let both = a.lengths()[0].zip(b.lengths()[0]);
+    both.is_some_and(|(a, b)| are_other_lengths(a, b))
 }
 
 fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
@@ -535,10 +407,6 @@ fn sign(result: &ReportedResult<'_>) -> Option<&'static str> {
         (false, true) => Some("?"),
         (false, false) => Some("!"),
     }
-}
-
-fn is_sound(result: &ReportedResult<'_>) -> bool {
-    result.severity() < Some(Severity::Invalid)
 }
 
 fn cell<'r>(

@@ -213,7 +213,8 @@ pub(crate) fn load(report: &RunReport<'_>, load: &Load) -> String {
             if rate.is_infinite() {
                 parts.push(report.say(SetupText::OpenLoopAtOnce).to_owned());
             } else {
-                let rate = number::exact(rate.0);
+                // Searches choose rates with more digits than anybody reads.
+                let rate = number::exact(number::rounded(rate.0, 6));
                 let label = match report.scenario.work.conversation {
                     Some(_) => SetupText::OpenLoopTalks,
                     None => SetupText::OpenLoop,

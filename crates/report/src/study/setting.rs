@@ -74,6 +74,11 @@ pub(super) fn notes(report: &StudyReport<'_>) -> Vec<String> {
         let pairs: usize = pairs.map(|it| it.pairs.len()).sum();
         notes.push(StudyText::OneStart.with(lang, &[("repeats", pairs.to_string())]));
     }
+    let mut dimensions = report.study.space.dimensions().iter();
+    let is_batch = |name: &str| name.rsplit('.').next() == Some("maxPrefillBatchSize");
+    if report.result.computed && dimensions.any(|it| is_batch(&it.name)) {
+        notes.push(StudyText::PrefillBatch.text(lang).to_owned());
+    }
     let legal = report.result.bed.as_ref().and_then(|bed| bed.legal_points);
     if legal == Some(1) {
         notes.push(StudyText::OneLegalPoint.text(lang).to_owned());

@@ -48,7 +48,7 @@ fn an_invalid_run() {
             },
             Doubt::FewSamples {
                 n: 137,
-                lacking: vec![(99, 459)],
+                lacking: vec![(99, 459, "TTFT")],
             },
         ],
     );

@@ -148,6 +148,34 @@ fn a_ladder_tells_where_throughput_stops_rising_with_its_numbers() {
 }
 
 #[test]
+fn a_load_in_waves_or_with_failures_decides_no_saturation_and_is_not_the_best() {
+    let rates = [100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 1100.0];
+    let known = ladder(&rates).of(FindingKind::Knee);
+    let there = known
+        .iter()
+        .any(|it| it.text.contains("(between 8 and 16)"));
+    assert!(!there, "{known:?}");
+    let mut in_waves = ladder(&rates);
+    let last = in_waves.visited.last_mut().unwrap();
+    last.summary.as_mut().unwrap().doubts = vec![StatedDoubt {
+        code: DoubtCode::InStep,
+        severity: Severity::Note,
+        text: String::new(),
+        remedy: String::new(),
+    }];
+    let mut with_failures = ladder(&rates);
+    let last = with_failures.visited.last_mut().unwrap();
+    last.summary = last.summary.take().map(|summary| failing(summary, 15));
+    for sweep in [&in_waves, &with_failures] {
+        let [knee] = sweep.of(FindingKind::Knee).try_into().unwrap();
+        assert!(knee.text.contains("(between 8 and 16)"), "{}", knee.text);
+        let report = text::render(&compose(&sweep.report(Lang::En)), Default::default());
+        let best = "highest output throughput: 805.0 tok/s";
+        assert!(report.contains(best), "{report}");
+    }
+}
+
+#[test]
 fn no_knee_is_told_of_a_ladder_that_rises_or_is_invalid() {
     let [rising] = ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
         .of(FindingKind::Knee)

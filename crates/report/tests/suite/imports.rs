@@ -418,3 +418,89 @@ fn requests_that_a_short_context_rejects_are_told_with_their_cause() {
     assert!(said.contains("Lost requests"), "{said}");
     assert!(!said.contains("is less than"), "{said}");
 }
+
+/// Settings of an engine at one load: heading, req/s, TTFT in ms, prompt tokens.
+fn settings(rungs: &[(&str, f64, u32, u32)]) -> String {
+    let mut note = String::new();
+    for (heading, rate, ttft, prompt) in rungs {
+        let tokens = rate * 256.0;
+        let latency = 32.0 / rate;
+        note += &format!(
+            "### {heading}\n\n| concurrency | requests | req/s | output tok/s | mean TTFT (ms) | mean latency (s) | mean input length | mean output length |\n\
+             |---|---|---|---|---|---|---|---|\n\
+             | 32 | 300 | {rate} | {tokens} | {ttft} | {latency:.3} | {prompt} | 256 |\n\n"
+        );
+    }
+    note
+}
+
+#[test]
+fn settings_of_one_engine_and_card_are_ranked_among_themselves() {
+    let mindie = settings(&[
+        ("trial 1 default", 2.55, 5930, 512),
+        ("trial 2 maxBatchSize 32", 3.80, 1120, 512),
+        ("trial 3 maxBatchSize 64", 3.82, 1100, 512),
+        ("trial 4 short prompts", 4.40, 600, 256),
+    ]);
+    let vllm = settings(&[
+        ("trial 5 max-num-seqs 256", 5.20, 420, 512),
+        ("trial 6 max-num-seqs 16", 3.90, 3950, 512),
+    ]);
+    let note = format!("# Flags\n\n## MindIE (910B4)\n\n{mindie}\n## vLLM (L20)\n\n{vllm}");
+    let shown = as_markdown(&note, &[], Lang::En);
+    let best: Vec<&str> = (shown.lines())
+        .filter(|line| line.contains("Best"))
+        .collect();
+    let [of_mindie, of_vllm] = best[..] else {
+        panic!("{shown}");
+    };
+    assert!(of_mindie.contains("trial 3 maxBatchSize 64"), "{shown}");
+    assert!(of_vllm.contains("trial 5 max-num-seqs 256"), "{shown}");
+    // So little more may be chance, and shorter prompts are less work.
+    let line = |of: &str| {
+        shown
+            .lines()
+            .find(|line| line.contains(of))
+            .unwrap_or_default()
+    };
+    assert!(
+        line("as good as the best").contains("trial 2 maxBatchSize 32"),
+        "{shown}"
+    );
+    assert!(
+        line("other work").contains("trial 4 short prompts"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_lead_that_requests_so_few_cannot_show_is_marked_and_headings_match_without_their_brackets() {
+    let ladder = |heading: &str, requests: [u32; 2], rates: [f64; 2]| {
+        let mut note = format!(
+            "## {heading}\n\n### Qwen2.5-7B ({} cards)\n\n\
+             | concurrency | requests | failed | req/s | output tok/s | mean latency (s) |\n|---|---|---|---|---|---|\n",
+            heading.len()
+        );
+        for ((load, requests), rate) in [4.0, 64.0].into_iter().zip(requests).zip(rates) {
+            let (tokens, latency) = (128.0 * rate, load / rate);
+            note += &format!("| {load} | {requests} | 0 | {rate} | {tokens} | {latency:.3} |\n");
+        }
+        note + "\n"
+    };
+    let note = ladder("vLLM", [200, 200], [3.57, 33.2])
+        + &ladder("SGLang", [200, 200], [3.80, 66.4])
+        + "## MindIE\n\n### another test\n\n| concurrency | req/s |\n|---|---|\n| 4 | 2.0 |\n| 8 | 3.0 |\n";
+    let shown = as_markdown(&note, &[], Lang::En);
+    let row = |load: &str| {
+        let mut rows = shown.lines().filter(|line| line.contains(load));
+        rows.find(|line| line.contains("SGLang"))
+            .unwrap_or_default()
+    };
+    assert!(row("| c4 ").contains("cannot tell (SGLang +6"), "{shown}");
+    assert!(row("| c64 ").contains("| SGLang +100 %"), "{shown}");
+    let alone = shown.lines().find(|line| line.contains("Not side by side"));
+    assert!(
+        alone.unwrap_or_default().contains("MindIE / another test"),
+        "{shown}"
+    );
+}

@@ -320,6 +320,49 @@ fn flags_are_needed_for_what_is_worse_without_them_and_what_else_changes_is_told
 }
 
 #[test]
+fn values_that_are_as_good_as_those_of_the_best_are_named() {
+    let mut sample = sample();
+    let needed = NeededFlag {
+        flag: "max-num-seqs".into(),
+        value: Value::Int(64),
+        without: Some(-0.2),
+        worsens: None,
+        fails_without: false,
+        misses_without: false,
+    };
+    sample.result.trimming = Some(Trimming {
+        of: 2,
+        left_out: [("block-size", Value::Int(32))].into_iter().collect(),
+        also: Vec::new(),
+        needed: vec![needed],
+    });
+    let with = |id, flags: &[(&str, i64)], figure| {
+        let flags = flags
+            .iter()
+            .map(|(name, value)| (*name, Value::Int(*value)));
+        TrialRow {
+            flags: flags.collect(),
+            ..trial(id, Origin::Search, State::Done, Some(figure))
+        }
+    };
+    sample.result.trials.extend([
+        // A flag that could be left out may have any value.
+        with(4, &[("max-num-seqs", 48), ("block-size", 16)], 1199.0),
+        // Worse, and another that matters.
+        with(5, &[("max-num-seqs", 32)], 1100.0),
+        with(
+            6,
+            &[("max-num-seqs", 24), ("tensor-parallel-size", 2)],
+            1200.0,
+        ),
+    ]);
+    let shown = sample.shown(Lang::En);
+    let line = shown.lines().find(|line| line.contains("As good"));
+    let line = line.unwrap_or_default();
+    assert!(line.contains("max-num-seqs=48: within 1 %"), "{shown}");
+}
+
+#[test]
 fn the_report_says_where_it_ran_what_users_feel_and_which_starts_decided() {
     let mut sample = sample();
     sample.result.bed = Some(Bed {

@@ -86,6 +86,14 @@ impl SearchDriver<'_> {
                 0 if self.watched.counted == Counted::Sessions => outcome,
                 counted => outcome.with_stored(counted, met),
             };
+            let latency = &measured.summary.latency;
+            let needed = (self.watched.needed(latency, outcome.tier))
+                .filter(|_| outcome.purpose == Purpose::Confirm);
+            let outcome = match needed {
+                Some(requests) => outcome.needing(requests),
+                None => outcome,
+            };
+            let outcome = search.judged(outcome);
             let shown = self.shown(&outcome, &search.met(&outcome), &measured);
             observer.event(Event::Probed {
                 over: match (self.watched.counted, self.over) {
@@ -295,11 +303,12 @@ impl SearchDriver<'_> {
             Some(false) => stored::ProbeVerdict::Missed,
             None => stored::ProbeVerdict::Undecided,
         };
-        let (own, first) = (verdict(outcome.tier), verdict(0));
+        let (own, first) = (outcome.verdict, verdict(0));
         let directory = measured.directory.path();
         let below = directory.strip_prefix(&self.journal.folder);
         StoredProbe {
             level: outcome.level,
+            offered: outcome.offered_instead(),
             purpose: outcome.purpose,
             requests: outcome.sent,
             tier: self.watched.tier_name(outcome.tier),

@@ -7,6 +7,7 @@ use inferometer_campaign::capacity::stored::{TOGETHER, TierCapacity};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::summary::Latencies;
 use inferometer_core::units::Offset;
 use inferometer_store::run_dir::RunDir;
 use std::time::Duration;
@@ -145,6 +146,14 @@ impl Watched {
             watched.targets.iter().map(target).collect::<Vec<_>>()
         };
         self.tiers.iter().enumerate().flat_map(of_tier).collect()
+    }
+
+    /// Requests that a run must have for the percentiles of a tier, where it has too few.
+    pub fn needed(&self, latency: &Latencies, tier: usize) -> Option<u64> {
+        let targets = self.tiers.get(tier)?.targets.iter();
+        let slos = targets.flat_map(|(_, _, slos)| slos);
+        let needed = slos.filter_map(|slo| Some(latency.lacking(slo)?.1));
+        needed.max()
     }
 
     /// Whether a request was within the limits of each target.

@@ -180,12 +180,7 @@ pub fn simulate(
 /// The device of a computed engine.
 pub fn device(name: Option<&str>) -> Result<&'static Device, RunnerError> {
     let name = name.unwrap_or(USUAL_DEVICE);
-    Device::named(name).with_context(|| {
-        let known = Device::presets_near(name);
-        format!(
-            "--sim-device {name} is not known; choose one of: {known} (see inferometer sim --help)"
-        )
-    })
+    Device::named(name).with_context(|| Device::unknown("--sim-device", name))
 }
 
 /// A host with the cards of `--sim-device`.

@@ -64,6 +64,8 @@ inferometer_text::texts! {
         DelayedAckRemedy => "set TCP_NODELAY in the server, or in the proxy before it; until then, quote TTFT as what users of kept connections see", "在服务端或其前面的代理设置 TCP_NODELAY；在此之前，所报 TTFT 是使用保持连接的用户所见的值";
         FewSamples => "{n} requests are too few for a claim at 99 % confidence about {percentiles}", "{n} 个请求太少，无法以 99 % 置信度给出 {percentiles}";
         Needs => "p{rank} (needs {least})", "p{rank}（需要 {least}）";
+        NeedsFor => "p{rank} ({figure} needs {least})", "p{rank}（{figure} 需要 {least}）";
+        LargestGap => "max gap", "最大间隔";
         Enumeration => ", ", "、";
         FewSamplesRemedy => "send more, as in --requests {least}, or do not quote these percentiles", "增加请求数，例如 --requests {least}，否则不要引用这些百分位";
         ImpossibleUsage => "{impossible} of {of} answers have a token count (usage) that cannot be true{example}", "{of} 个回答中有 {impossible} 个的 token 计数（usage）不可能为真{example}";

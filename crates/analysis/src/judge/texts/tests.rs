@@ -179,7 +179,7 @@ fn doubts() -> Vec<Doubt> {
         },
         Doubt::FewSamples {
             n: 9,
-            lacking: vec![(90, 60), (99, 620)],
+            lacking: vec![(90, 60, "TTFT"), (99, 620, "max gap")],
         },
         Doubt::OutputLengths {
             mean_difference: 0.2,

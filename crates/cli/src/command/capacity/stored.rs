@@ -37,13 +37,13 @@ pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow:
     })
 }
 
-/// The levels of the probes whose runs can be read, and their numbers.
+/// The loads of the probes whose runs can be read, and their numbers.
 fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
     let probes = found.probes.iter();
     probes
         .filter_map(|probe| {
             let run = RunDir::open(below(folder, &probe.directory)?).ok()?;
-            Some((probe.level, run.summary().ok()?))
+            Some((probe.load(), run.summary().ok()?))
         })
         .collect()
 }

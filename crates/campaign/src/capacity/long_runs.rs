@@ -1,0 +1,130 @@
+//! What the long runs of a tier say, each by itself and together. A load is met the easier the lower
+//! it is, so a run is evidence for every load below its own: runs that are each too short to show
+//! that their level lasts may show together that the lowest of them does.
+
+use super::probe::{ProbeOutcome, least_independent};
+use super::stored::LongRun;
+use super::tier::Tier;
+
+/// A run that has less than this part of what its queue asks for saw one mood of it, mostly a calm
+/// one, since it began idle: it does not count together with others.
+pub(super) const SHORTEST_PART: f64 = 0.25;
+
+/// A long run with what it says: its objectives are met or not, or that is not shown.
+pub(super) type Told = (Option<bool>, LongRun);
+
+/// Each run, with all that speak for its level.
+pub(super) fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
+    let at = |level: f64| -> Vec<&ProbeOutcome> {
+        let here = runs.iter().filter(|run| run.level == level);
+        here.copied().collect()
+    };
+    let misses = |level: f64| tier.are_met(&at(level)) == Some(false);
+    let missed = runs
+        .iter()
+        .map(|run| run.level)
+        .filter(|level| misses(*level));
+    let lowest_missed = missed.reduce(f64::min);
+    let one = |run: &&ProbeOutcome| {
+        let here = at(run.level);
+        let speaks = |other: &&&ProbeOutcome| {
+            let worth = other.worth.as_ref();
+            let least = worth.map_or(f64::INFINITY, |worth| SHORTEST_PART * worth.for_queue);
+            let is_below = lowest_missed.is_none_or(|missed| other.level < missed);
+            other.level >= run.level && is_below && other.requests as f64 >= least
+        };
+        let all: Vec<&ProbeOutcome> = runs.iter().filter(speaks).copied().collect();
+        match (tier.is_met(run), here.len()) {
+            (Some(is_met), 1) => alone(run, Some(is_met), tier),
+            _ if misses(run.level) => together(run, &here, Some(false), tier),
+            (is_met, _) if all.len() < 2 => alone(run, is_met, tier),
+            _ => together(run, &all, None, tier),
+        }
+    };
+    runs.iter().map(one).collect()
+}
+
+/// The one to go by. One that carries a claim stands, whatever ended a later one; and so does one
+/// that met the objectives. Of others that may have met them, the one that comes nearest to showing
+/// it, unless a run at its level or below missed them.
+pub(super) fn strongest(runs: &[Told], least: u64) -> Option<LongRun> {
+    let missed = runs.iter().filter(|(is_met, _)| *is_met == Some(false));
+    let lowest_missed = missed.map(|(_, run)| run.level).reduce(f64::min);
+    let shown = |(is_met, run): &Told| {
+        let is_open = is_met.is_none() && lowest_missed.is_none_or(|level| run.level < level);
+        let needs = run.needs.unwrap_or(run.requests).max(1);
+        if is_open {
+            run.requests as f64 / needs as f64
+        } else {
+            0.0
+        }
+    };
+    let rank = |told: &Told| (told.1.requests >= least, told.1.met);
+    (runs.iter())
+        .max_by(|a, b| rank(a).cmp(&rank(b)).then(shown(a).total_cmp(&shown(b))))
+        .map(|(_, run)| *run)
+}
+
+fn alone(run: &ProbeOutcome, is_met: Option<bool>, tier: &Tier) -> Told {
+    let (within, asked) = worst(&[run], tier);
+    let told = LongRun {
+        level: run.level,
+        offered: run.offered_instead(),
+        runs: None,
+        requests: run.requests,
+        sent: Some(run.sent),
+        within,
+        asked,
+        met: is_met == Some(true),
+        needs: run.needs.filter(|_| is_met.is_none()),
+    };
+    (is_met, told)
+}
+
+/// What several runs say of the level of one of them, where it is not known that they miss.
+fn together(run: &ProbeOutcome, all: &[&ProbeOutcome], known: Option<bool>, tier: &Tier) -> Told {
+    let requests: u64 = all.iter().map(|run| run.requests).sum();
+    let worths = || all.iter().filter_map(|run| run.worth.as_ref());
+    let for_queue = worths().map(|worth| worth.for_queue).fold(0.0, f64::max);
+    let for_share = |(place, &(at, share)): (usize, &(usize, f64))| {
+        let met: u64 = all.iter().map(|run| run.met[at]).sum();
+        let missed = requests.saturating_sub(met) as f64 / requests.max(1) as f64;
+        let effects = worths().filter_map(|worth| worth.effects.get(place).copied());
+        effects.fold(1.0, f64::max) * least_independent(missed, 1.0 - share)
+    };
+    let targets = tier.targets.iter().enumerate();
+    let needs = targets.map(for_share).fold(for_queue, f64::max);
+    let is_open = known.is_none() && needs.is_finite();
+    let met = is_open && needs <= requests as f64;
+    let (within, asked) = worst(all, tier);
+    // Those at its own level say at which rate.
+    let here = || all.iter().filter(|other| other.level == run.level);
+    let counted: u64 = here().map(|run| run.requests).sum();
+    let weighed: f64 = here().map(|run| run.offered * run.requests as f64).sum();
+    let told = LongRun {
+        level: run.level,
+        offered: Some(weighed / counted as f64).filter(|load| *load > 0.0 && *load != run.level),
+        runs: Some(all.len() as u32),
+        requests,
+        sent: Some(all.iter().map(|run| run.sent).sum()),
+        within,
+        asked,
+        met,
+        needs: (is_open && !met).then(|| needs.ceil() as u64),
+    };
+    (known.or(met.then_some(true)), told)
+}
+
+/// Of the target that is farthest from its objective, the share within its limit and the share that
+/// must be.
+fn worst(all: &[&ProbeOutcome], tier: &Tier) -> (f64, f64) {
+    let requests: u64 = all.iter().map(|run| run.requests).sum();
+    let within = |&(at, share): &(usize, f64)| {
+        let met: u64 = all.iter().map(|run| run.met[at]).sum();
+        (met as f64 / requests.max(1) as f64, share)
+    };
+    let far = |&(within, share): &(f64, f64)| (1.0 - within) / (1.0 - share);
+    (tier.targets.iter().map(within))
+        .max_by(|a, b| far(a).total_cmp(&far(b)))
+        .unwrap_or((1.0, 1.0))
+}

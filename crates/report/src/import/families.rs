@@ -1,0 +1,267 @@
+//! Groups of an import whose headings differ at one place only, so that they can be held against
+//! each other. Of the headings that tell groups apart, the one that names the engine is taken.
+
+use super::{ImportReport, ReportedResult};
+use inferometer_core::doubt::Severity;
+use inferometer_core::point::Point;
+use inferometer_core::summary::CARDS;
+use inferometer_import::{ImportDoubtCode, ImportedResult, ResultGroup};
+use std::collections::BTreeSet;
+
+/// Groups with the same headings but one.
+pub(super) struct Family<'r> {
+    /// Headings that all share.
+    pub title: String,
+    pub members: Vec<Member<'r>>,
+}
+
+pub(super) struct Member<'r> {
+    pub name: String,
+    /// What stands in the brackets of its other headings.
+    pub inside: Vec<String>,
+    pub group: &'r ResultGroup,
+    /// The first of the group, which facts about all are read from.
+    first: Option<&'r ImportedResult>,
+    /// Results by load; none where no start was possible.
+    pub rows: Vec<&'r ReportedResult<'r>>,
+    /// Those of loads that were measured again with the same settings.
+    again: Vec<&'r ReportedResult<'r>>,
+}
+
+/// The families that differ in the heading that tells most.
+pub(super) fn comparable<'r>(report: &'r ImportReport<'_>) -> Vec<Family<'r>> {
+    let deepest = report.groups.iter().map(|it| headings(report, it).len());
+    let by_place = (0..deepest.max().unwrap_or(0)).map(|place| families(report, place));
+    let mut by_place: Vec<Vec<Family<'_>>> = by_place.filter(|found| !found.is_empty()).collect();
+    let of_engines = |families: &Vec<Family<'_>>| families.iter().any(tells_engines_apart);
+    let chosen = by_place.iter().position(of_engines).unwrap_or(0);
+    if by_place.is_empty() {
+        return Vec::new();
+    }
+    by_place.swap_remove(chosen)
+}
+
+fn headings<'a>(report: &ImportReport<'a>, group: &ResultGroup) -> &'a [String] {
+    let first = group.members.first();
+    first.map_or(&[], |place| group.headings(report.results[*place].found))
+}
+
+/// A heading without what stands in brackets, and that: of `Qwen2.5-72B (4×H20)` the cards, which
+/// another engine may have others of.
+fn without_brackets(heading: &str) -> (String, String) {
+    let (mut bare, mut inside) = (String::new(), String::new());
+    let mut depth = 0_u32;
+    for sign in heading.chars() {
+        match sign {
+            '(' | '（' => depth += 1,
+            ')' | '）' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => inside.push(sign),
+            _ => bare.push(sign),
+        }
+    }
+    (bare.trim_end().to_owned(), inside)
+}
+
+/// Groups by what their headings have in common but for the one at a place.
+fn by_others<'r>(
+    report: &'r ImportReport<'_>,
+    place: usize,
+    groups: &[&'r ResultGroup],
+    as_told: impl Fn(&str) -> String,
+) -> Vec<(Vec<String>, Vec<&'r ResultGroup>)> {
+    let mut families: Vec<(Vec<String>, Vec<&'r ResultGroup>)> = Vec::new();
+    for group in groups {
+        let all = headings(report, group);
+        if place >= all.len() {
+            continue;
+        }
+        let (before, after) = (&all[..place], &all[place + 1..]);
+        let others = before.iter().chain(after).map(|heading| as_told(heading));
+        let others: Vec<String> = others.collect();
+        match families.iter_mut().find(|(known, _)| *known == others) {
+            Some((_, groups)) => groups.push(group),
+            None => families.push((others, vec![group])),
+        }
+    }
+    families
+}
+
+/// Groups whose headings differ at one place only, but for what stands in brackets.
+fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
+    let all: Vec<&ResultGroup> = report.groups.iter().collect();
+    let bare = by_others(report, place, &all, |heading| without_brackets(heading).0);
+    let one_each = |groups: &[&ResultGroup]| {
+        let names = groups.iter().map(|group| &headings(report, group)[place]);
+        names.collect::<BTreeSet<_>>().len() == groups.len()
+    };
+    // Where one engine has several, the brackets tell them apart.
+    let mut families = Vec::new();
+    for (others, groups) in bare {
+        if one_each(&groups) {
+            families.push((others, groups));
+        } else {
+            families.extend(by_others(report, place, &groups, str::to_owned));
+        }
+    }
+    families.retain(|(_, groups)| groups.len() > 1);
+    let of_all: Vec<Vec<String>> = families.iter().map(|(others, _)| others.clone()).collect();
+    let tells_apart = |heading: &&String| match &of_all[..] {
+        [_] => {
+            let mut groups = report.groups.iter();
+            let has = |it: &String| it == *heading || without_brackets(it).0 == **heading;
+            !groups.all(|group| headings(report, group).iter().any(has))
+        }
+        several => !several.iter().all(|others| others.contains(*heading)),
+    };
+    let family = |(others, groups): (Vec<String>, Vec<&'r ResultGroup>)| {
+        let title: Vec<&str> = others
+            .iter()
+            .filter(tells_apart)
+            .map(|it| it.as_str())
+            .collect();
+        let member = |group: &'r ResultGroup| {
+            let rows = report.rows(group).into_iter().map(|(_, result)| result);
+            let rows = rows.filter(|row| !row.found.point.is_empty());
+            let mut rows: Vec<&ReportedResult<'_>> = rows.collect();
+            // Of a table and its block that contradict each other, the block counts.
+            let all = rows.clone();
+            let repeats = |row: &ReportedResult<'_>| {
+                let mut same = all.iter().filter(|it| load(it) == load(row));
+                is_contradicted(row) && same.any(|it| !is_contradicted(it))
+            };
+            rows.retain(|row| !repeats(row));
+            // What was measured again because it had gone wrong is not held against anything.
+            let sound: BTreeSet<String> = (rows.iter().filter(|row| is_sound(row)))
+                .map(|row| load(row).key())
+                .collect();
+            rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
+            // Of one load and setting, what was measured again is a repeat of the first.
+            let all = rows.clone();
+            let is_again = |at: usize| all[..at].iter().any(|it| is_repeat(it, all[at]));
+            let again: Vec<_> = (0..all.len()).filter(|at| is_again(*at)).collect();
+            let again: Vec<_> = again.into_iter().map(|at| all[at]).collect();
+            rows.retain(|row| !again.iter().any(|it| std::ptr::eq(*it, *row)));
+            let first = group.members.first();
+            let all = headings(report, group);
+            let others = all.iter().enumerate().filter(|(at, _)| *at != place);
+            let inside = others.map(|(_, heading)| without_brackets(heading).1);
+            Member {
+                name: all[place].clone(),
+                inside: inside.filter(|it| !it.is_empty()).collect(),
+                group,
+                first: first.map(|place| report.results[*place].found),
+                rows,
+                again,
+            }
+        };
+        let mut family = Family {
+            title: title.join(" / "),
+            members: groups.into_iter().map(member).collect(),
+        };
+        family.shorten_names();
+        family
+    };
+    let families = families.into_iter().map(family);
+    families.filter(Family::is_comparable).collect()
+}
+
+/// Whether two results are of one load and setting, and both have numbers.
+fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
+    let setting = |it: &ReportedResult<'_>| it.measured.as_ref().map(|(point, _)| point.key());
+    let known = setting(a).zip(setting(b));
+    load(a) == load(b) && known.is_some_and(|(a, b)| a == b)
+}
+
+fn is_contradicted(result: &ReportedResult<'_>) -> bool {
+    let mut doubts = result.doubts.iter();
+    doubts.any(|doubt| doubt.code == ImportDoubtCode::InconsistentImport)
+}
+
+fn engine<'r>(member: &Member<'r>) -> Option<&'r String> {
+    member.first?.facts.get("engine")
+}
+
+fn tells_engines_apart(family: &Family<'_>) -> bool {
+    let engines: BTreeSet<_> = family.members.iter().map(engine).collect();
+    engines.len() > 1
+}
+
+/// The card of a member, and how many of them served it where that is known.
+pub(super) fn cards(member: &Member<'_>) -> Option<String> {
+    let card = member.first?.facts.get("card")?;
+    let mut counts = member
+        .rows
+        .iter()
+        .filter_map(|row| row.found.summary.as_ref());
+    let count = counts.find_map(|summary| summary.tags.get(CARDS));
+    Some(match count.filter(|count| *count != "1") {
+        Some(count) => format!("{card} ×{count}"),
+        None => card.clone(),
+    })
+}
+
+impl<'r> Member<'r> {
+    /// All results of the load of one of its rows.
+    pub(super) fn repeats(&self, row: &'r ReportedResult<'r>) -> Vec<&'r ReportedResult<'r>> {
+        let again = self.again.iter().copied();
+        let again = again.filter(|it| is_repeat(it, row));
+        std::iter::once(row).chain(again).collect()
+    }
+
+    pub(super) fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
+        let mut rows = self.rows.iter();
+        rows.find(|row| load(row) == *wanted).copied()
+    }
+}
+
+impl<'r> Family<'r> {
+    /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
+    /// A card that all share is not named.
+    fn shorten_names(&mut self) {
+        let cards_of_all: BTreeSet<_> = self.members.iter().map(cards).collect();
+        let name = |member: &Member<'_>| {
+            let engine = engine(member)?;
+            Some(match cards(member).filter(|_| cards_of_all.len() > 1) {
+                Some(cards) => format!("{engine} ({cards})"),
+                None => engine.clone(),
+            })
+        };
+        let names: Option<Vec<String>> = self.members.iter().map(name).collect();
+        let names = names.filter(|names| BTreeSet::from_iter(names).len() == names.len());
+        for (member, name) in self.members.iter_mut().zip(names.into_iter().flatten()) {
+            member.name = name;
+        }
+    }
+
+    /// Those that have results.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &Member<'r>> + Clone {
+        self.members.iter().filter(|member| !member.rows.is_empty())
+    }
+
+    /// Whether several have one result for each load, and a load in common.
+    fn is_comparable(&self) -> bool {
+        let loads = |member: &Member<'_>| -> BTreeSet<String> {
+            member.rows.iter().map(|it| load(it).key()).collect()
+        };
+        let all: Vec<BTreeSet<String>> = self.measured().map(loads).collect();
+        let single =
+            |(member, loads): (&Member<'_>, &BTreeSet<String>)| loads.len() == member.rows.len();
+        let distinct: BTreeSet<&String> = all.iter().flatten().collect();
+        all.len() > 1
+            && self.measured().zip(&all).all(single)
+            && distinct.len() < all.iter().map(BTreeSet::len).sum()
+    }
+}
+
+/// The load of a result; streams at no limit of the rate are a closed loop.
+pub(super) fn load(result: &ReportedResult<'_>) -> Point {
+    let mut point = result.point();
+    if point.0.contains_key("concurrency") && point.0.get("rate") == Some(&"inf".into()) {
+        point.0.remove("rate");
+    }
+    point
+}
+
+pub(super) fn is_sound(result: &ReportedResult<'_>) -> bool {
+    result.severity() < Some(Severity::Invalid)
+}
