@@ -5,10 +5,10 @@
 use crate::aiperf_metrics;
 use crate::builder::ResultBuilder;
 use crate::label::Field;
+use crate::label::Stat;
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::Stat;
 use crate::table::TextTable;
 use crate::unread::{UnreadReason, has_numbers};
 use serde_json::{Map, Value};

@@ -7,8 +7,8 @@ use crate::commands;
 use crate::label::Field::{self, *};
 use crate::label::Label;
 use crate::label::Sample::{self, *};
+use crate::label::Stat;
 use crate::quantity::{Quantity, Unit, number};
-use crate::summary::Stat;
 use serde_json::{Map, Value};
 
 const fn of(sample: Sample) -> Field {

@@ -4,9 +4,10 @@ mod finish;
 
 use crate::assumption::Assumption;
 use crate::doubt::RepeatedNumber;
+use crate::label::Stat;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert, count, number};
-use crate::summary::{ImportedSummary, Spread, Stat};
+use crate::summary::{ImportedSummary, Spread};
 use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 use serde_json::Value;

@@ -112,3 +112,39 @@ fn is_outcome(name: &str) -> bool {
         "achieved" | "actual" | "measured" | "实际" | "实测" | "实际值"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beside_each_other_tell_whose_speed_it_is() {
+        let fields = |names: &[&str]| -> Vec<Option<Field>> {
+            let labels = column_labels(names).labels.into_iter();
+            labels.map(|label| label.map(|label| label.field)).collect()
+        };
+        let user = Some(Field::Of(Sample::PerUserSpeed, None));
+        assert_eq!(
+            fields(&["生成速度", "总吞吐"]),
+            [user, Some(Field::OutputPerS)]
+        );
+        assert_eq!(
+            fields(&["tok/s/user", "total tok/s", "input tok/s"]),
+            [user, Some(Field::TotalPerS), Some(Field::InputPerS)]
+        );
+        assert_eq!(
+            fields(&["Decode (tok/s)", "Output (tok/s)", "Total (tok/s)"]),
+            [
+                Some(Field::Of(Sample::DecodeSpeed, None)),
+                Some(Field::OutputPerS),
+                Some(Field::TotalPerS)
+            ]
+        );
+        assert_eq!(fields(&["生成速度"]), [Some(Field::OutputPerS)]);
+        assert_eq!(
+            fields(&["Target RPS", "achieved"]),
+            [Some(Field::Rate), Some(Field::RequestsPerS)]
+        );
+        assert_eq!(fields(&["concurrency", "achieved"])[1], None);
+    }
+}

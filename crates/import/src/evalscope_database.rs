@@ -6,9 +6,10 @@
 
 use crate::builder::ResultBuilder;
 use crate::label::Sample;
+use crate::label::Stat;
 use crate::quantity::count;
 use crate::result::{ImportedResult, Tool};
-use crate::summary::{Spread, Stat};
+use crate::summary::Spread;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::Value;
 use std::path::Path;

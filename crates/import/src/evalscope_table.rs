@@ -2,12 +2,12 @@
 
 use crate::builder::ResultBuilder;
 use crate::json_result::percentile;
+use crate::label::Stat;
 use crate::label::label;
 use crate::load_table;
 use crate::notes::Notes;
 use crate::quantity::{number, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::Stat;
 use crate::table::TextTable;
 use crate::time_unit;
 use crate::unread::UnreadReason;

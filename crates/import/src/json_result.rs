@@ -3,10 +3,11 @@
 use crate::builder::ResultBuilder;
 use crate::facts::DATE;
 use crate::guidellm::{self, is_page, page_runs};
+use crate::label::Stat;
 use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::{Spread, Stat};
+use crate::summary::Spread;
 use crate::unread::{UnreadReason, has_numbers};
 use crate::{aiperf_aggregate, aiperf_export, mindie_table};
 use inferometer_text::hostile::printable;

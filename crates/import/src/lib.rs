@@ -37,7 +37,6 @@ mod heading;
 mod json;
 mod json_result;
 mod judge;
-mod label;
 mod load_table;
 mod mindie_table;
 mod notes;
@@ -46,7 +45,6 @@ mod one_run;
 mod own;
 mod percentiles;
 mod python_object;
-mod quantity;
 mod read;
 mod requests;
 mod result;
@@ -64,6 +62,8 @@ mod tables;
 mod time_unit;
 mod told_failures;
 mod unread;
+
+use inferometer_label::{self as label, quantity};
 
 pub use assumption::{Assumption, TimeUnit};
 pub use comparable::{

@@ -1,10 +1,11 @@
 //! MindIE's benchmark tool: a performance and a common table, on the console or as CSV.
 
 use crate::builder::ResultBuilder;
+use crate::label::Stat;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Unit, convert, count, number, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::{Spread, Stat};
+use crate::summary::Spread;
 use crate::table::TextTable;
 use serde_json::{Map, Value, json};
 

@@ -2,11 +2,11 @@
 //! the table of single values that tools put below. AISBench, and people.
 
 use crate::builder::ResultBuilder;
+use crate::label::Stat;
 use crate::label::{Field, Label, Sample, label};
 use crate::load_table;
 use crate::quantity::{Quantity, Unit, count, quantity, rate};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::Stat;
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::unread::UnreadReason;

@@ -11,10 +11,20 @@ use super::tier::Tier;
 pub(super) const SHORTEST_PART: f64 = 0.25;
 
 /// A long run with what it says: its objectives are met or not, or that is not shown.
-pub(super) type Told = (Option<bool>, LongRun);
+type Told = (Option<bool>, LongRun);
+
+/// Takes the last of all probes, which was to confirm a tier.
+pub(super) fn confirm(tier: &mut Tier, history: &[ProbeOutcome]) {
+    let runs: Vec<&ProbeOutcome> = tier.long_runs(history).collect();
+    if let [earlier @ .., last] = runs.as_slice() {
+        tier.confirmations += u32::from(!earlier.iter().any(|run| run.level == last.level));
+    }
+    let runs = told(&runs, tier);
+    tier.long_run = strongest(&runs, tier.least());
+}
 
 /// Each run, with all that speak for its level.
-pub(super) fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
+fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
     let at = |level: f64| -> Vec<&ProbeOutcome> {
         let here = runs.iter().filter(|run| run.level == level);
         here.copied().collect()
@@ -47,7 +57,7 @@ pub(super) fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
 /// The one to go by. One that carries a claim stands, whatever ended a later one; and so does one
 /// that met the objectives. Of others that may have met them, the one that comes nearest to showing
 /// it, unless a run at its level or below missed them.
-pub(super) fn strongest(runs: &[Told], least: u64) -> Option<LongRun> {
+fn strongest(runs: &[Told], least: u64) -> Option<LongRun> {
     let missed = runs.iter().filter(|(is_met, _)| *is_met == Some(false));
     let lowest_missed = missed.map(|(_, run)| run.level).reduce(f64::min);
     let shown = |(is_met, run): &Told| {

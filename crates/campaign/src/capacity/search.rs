@@ -1,7 +1,7 @@
 //! The search itself: where to probe next, how long, and when it is enough.
 
 use super::curve::Curve;
-use super::long_runs::SHORTEST_PART;
+use super::long_runs::{self, SHORTEST_PART};
 use super::probe::{Probe, ProbeOutcome, ProbeVerdict, Purpose, TargetTest};
 use super::settings::{CapacityError, Settings};
 use super::stored::{SearchEnding, TierCapacity};
@@ -88,7 +88,7 @@ impl Search {
         self.history.push(outcome);
         let tier = self.tiers.iter_mut().find(|tier| tier.id == id);
         if let Some(tier) = tier.filter(|_| confirms) {
-            tier.confirm(&self.history);
+            long_runs::confirm(tier, &self.history);
         }
     }
 

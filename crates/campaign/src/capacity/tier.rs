@@ -1,6 +1,5 @@
 //! One tier of objectives during a search: what must be met, and what its long runs said.
 
-use super::long_runs;
 use super::probe::{ProbeOutcome, Purpose};
 use super::stored::{LongRun, SearchEnding};
 use inferometer_core::quantile::least_samples;
@@ -96,16 +95,6 @@ impl Tier {
         };
         let is_met = self.targets.iter().all(enough);
         Some(is_met).filter(|is_met| !is_met)
-    }
-
-    /// Takes the last of all probes, which was to confirm.
-    pub(super) fn confirm(&mut self, history: &[ProbeOutcome]) {
-        let runs: Vec<&ProbeOutcome> = self.long_runs(history).collect();
-        if let [earlier @ .., last] = runs.as_slice() {
-            self.confirmations += u32::from(!earlier.iter().any(|run| run.level == last.level));
-        }
-        let runs = long_runs::told(&runs, self);
-        self.long_run = long_runs::strongest(&runs, self.least());
     }
 
     /// The runs so far that were to confirm this tier.

@@ -1,10 +1,10 @@
 //! What a column means, and one run while its columns are read.
 
 use crate::builder::ResultBuilder;
+use crate::label::Stat;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, count, leading_number, number};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::Stat;
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 

@@ -2,10 +2,10 @@
 //! spreadsheet.
 
 use super::text_table::{BARS, TextTable};
+use crate::label::Stat;
 use crate::label::{Field, label};
 use crate::notes::Notes;
 use crate::quantity::quantity;
-use crate::summary::Stat;
 
 /// Names of metrics that make lines a table of results.
 const LEAST_NAMES: usize = 2;

@@ -1,6 +1,6 @@
 //! The statistic that a name says.
 
-use crate::summary::Stat;
+use crate::Stat;
 
 /// The statistic of normalised words, and the words without a percentile.
 pub(super) fn statistic(words: &str) -> (Option<Stat>, String) {

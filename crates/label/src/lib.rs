@@ -1,24 +1,27 @@
 //! Names of metrics as tools and people write them, in English and Chinese.
 
 mod field;
+pub mod quantity;
 mod rates;
 mod rules;
+mod stat;
 mod statistic;
 mod words;
 
-pub(crate) use field::{Field, Label, Sample};
+pub use field::{Field, Label, Sample};
+pub use stat::Stat;
 
 use crate::quantity::Unit;
 use words::Words;
 
 /// Whether a name tells by how much something is better or worse than something else.
-pub(crate) fn is_change(text: &str) -> bool {
+pub fn is_change(text: &str) -> bool {
     let (words, unit) = normalise(text);
     rules::is_change(&Words { text: &words, unit })
 }
 
 /// Whether a name may be that of an account of requests.
-pub(crate) fn is_account(text: &str) -> bool {
+pub fn is_account(text: &str) -> bool {
     let (words, unit) = normalise(text);
     rules::is_account(&Words { text: &words, unit })
 }
@@ -26,7 +29,7 @@ pub(crate) fn is_account(text: &str) -> bool {
 const LONGEST: usize = 80;
 
 /// Reads a label; `None` if it names nothing that is known.
-pub(crate) fn label(text: &str) -> Option<Label> {
+pub fn label(text: &str) -> Option<Label> {
     let text = text
         .trim()
         .trim_matches(|c| matches!(c, '*' | '`' | '"' | '\''));

@@ -3,8 +3,8 @@
 
 use super::field::{Field, Sample};
 use super::words::{Scope, Words};
+use crate::Stat;
 use crate::quantity::Unit;
-use crate::summary::Stat;
 
 /// Requests/s, as they were offered or as they were answered.
 pub(super) fn requests(words: &Words<'_>) -> Option<Field> {

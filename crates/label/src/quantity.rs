@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// What a number counts, as far as its unit says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub enum Unit {
     Hours,
     Minutes,
     Seconds,
@@ -23,7 +23,7 @@ pub(crate) enum Unit {
 
 impl Unit {
     /// Milliseconds in one of this unit; `None` if it is not a time.
-    pub(crate) fn in_ms(self) -> Option<f64> {
+    pub fn in_ms(self) -> Option<f64> {
         match self {
             Unit::Hours => Some(3_600_000.0),
             Unit::Minutes => Some(60_000.0),
@@ -36,7 +36,7 @@ impl Unit {
     }
 
     /// The unit of a word such as `ms`, `token/s` or `秒`.
-    pub(crate) fn of_word(word: &str) -> Option<Unit> {
+    pub fn of_word(word: &str) -> Option<Unit> {
         let word = word.trim().trim_end_matches('.').to_lowercase();
         Some(match word.as_str() {
             "h" | "hour" | "hours" | "小时" => Unit::Hours,
@@ -68,18 +68,18 @@ impl Unit {
 
 /// A number with what was written behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Quantity {
-    pub(crate) value: f64,
-    pub(crate) unit: Option<Unit>,
+pub struct Quantity {
+    pub value: f64,
+    pub unit: Option<Unit>,
     /// Share in brackets behind it: `8792[ 99.5% ]`.
-    pub(crate) share: Option<f64>,
+    pub share: Option<f64>,
     /// Half of the last written digit: how far rounding can have moved it.
-    pub(crate) rounding: f64,
+    pub rounding: f64,
 }
 
 impl Quantity {
     /// A number without unit, known to the last bit.
-    pub(crate) fn exact(value: f64) -> Self {
+    pub fn exact(value: f64) -> Self {
         Quantity {
             value,
             unit: None,
@@ -90,7 +90,7 @@ impl Quantity {
 }
 
 /// Changes the unit without digits that the source does not have: 3.2461 s is 3246.1 ms.
-pub(crate) fn convert(value: f64, factor: f64) -> f64 {
+pub fn convert(value: f64, factor: f64) -> f64 {
     let product = value * factor;
     if factor == 1.0 {
         value
@@ -99,19 +99,19 @@ pub(crate) fn convert(value: f64, factor: f64) -> f64 {
     }
 }
 
-pub(crate) fn finite(value: Option<&Value>) -> Option<f64> {
+pub fn finite(value: Option<&Value>) -> Option<f64> {
     value
         .and_then(Value::as_f64)
         .filter(|value| value.is_finite())
 }
 
 /// A count as an integer; absent if it is not a count.
-pub(crate) fn count(value: f64) -> Option<u64> {
+pub fn count(value: f64) -> Option<u64> {
     (0.0..9e15).contains(&value).then_some(value.round() as u64)
 }
 
 /// A JSON number, an integer where it is one.
-pub(crate) fn number(value: f64) -> Value {
+pub fn number(value: f64) -> Value {
     if value == f64::INFINITY {
         return json!("inf");
     }
@@ -123,7 +123,7 @@ pub(crate) fn number(value: f64) -> Value {
 }
 
 /// Reads `64.7768 ms`, `1,234`, `0( 0.0% )`, `**3.2**`; nothing else may stand beside it.
-pub(crate) fn quantity(text: &str) -> Option<Quantity> {
+pub fn quantity(text: &str) -> Option<Quantity> {
     let text = text
         .trim()
         .trim_matches(|c| matches!(c, '*' | '`' | '"' | ',' | ' ' | '_' | '↑' | '↓'))
@@ -195,7 +195,7 @@ fn without_deviation(rest: &str) -> &str {
 }
 
 /// Reads a rate, which may have no limit: `inf`.
-pub(crate) fn rate(text: &str) -> Option<Quantity> {
+pub fn rate(text: &str) -> Option<Quantity> {
     let word = text.trim().trim_matches(['*', '`', '"']).to_lowercase();
     match word.as_str() {
         "inf" | "infinity" | "∞" => Some(Quantity::exact(f64::INFINITY)),
@@ -204,7 +204,7 @@ pub(crate) fn rate(text: &str) -> Option<Quantity> {
 }
 
 /// The number at the beginning of a text, half its last digit, and the rest.
-pub(crate) fn leading_number(text: &str) -> Option<(f64, f64, &str)> {
+pub fn leading_number(text: &str) -> Option<(f64, f64, &str)> {
     let bytes = text.as_bytes();
     let mut end = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
     let (mut digits, mut decimals, mut dot) = (0usize, 0i32, false);

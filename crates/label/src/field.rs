@@ -1,10 +1,10 @@
 //! What the name of a number stands for.
 
+use crate::Stat;
 use crate::quantity::Unit;
-use crate::summary::Stat;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sample {
+pub enum Sample {
     Ttft,
     SecondToken,
     Tpot,
@@ -18,7 +18,7 @@ pub(crate) enum Sample {
 }
 
 impl Sample {
-    pub(crate) fn is_time(self) -> bool {
+    pub fn is_time(self) -> bool {
         !matches!(
             self,
             Sample::PerUserSpeed | Sample::DecodeSpeed | Sample::InputLength | Sample::OutputLength
@@ -27,7 +27,7 @@ impl Sample {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Field {
+pub enum Field {
     Planned,
     Total,
     Ok,
@@ -74,7 +74,7 @@ pub(crate) enum Field {
 
 impl Field {
     /// Whether it tells of what came out, not of what was asked for.
-    pub(crate) fn is_result(self) -> bool {
+    pub fn is_result(self) -> bool {
         matches!(
             self,
             Field::RequestsPerS
@@ -89,12 +89,12 @@ impl Field {
         )
     }
 
-    pub(crate) fn is_length(self) -> bool {
+    pub fn is_length(self) -> bool {
         matches!(self, Field::InputSize | Field::OutputSize)
     }
 
     /// The sample that it is about where its numbers are statistics of single requests.
-    pub(crate) fn sample(self) -> Option<Sample> {
+    pub fn sample(self) -> Option<Sample> {
         match self {
             Field::Of(sample, _) => Some(sample),
             Field::InputTokens | Field::InputSize => Some(Sample::InputLength),
@@ -106,7 +106,7 @@ impl Field {
     }
 
     /// `Throughput: 3 requests/s` is decided by the unit.
-    pub(crate) fn with_unit(self, unit: Option<Unit>) -> Field {
+    pub fn with_unit(self, unit: Option<Unit>) -> Field {
         match (self, unit) {
             (Field::OutputPerS | Field::TotalPerS, Some(Unit::RequestsPerSecond)) => {
                 Field::RequestsPerS
@@ -116,7 +116,7 @@ impl Field {
         }
     }
 
-    pub(crate) fn takes(self, unit: Unit) -> bool {
+    pub fn takes(self, unit: Unit) -> bool {
         match self {
             Field::Of(sample, _) if sample.is_time() => unit.in_ms().is_some(),
             Field::Of(Sample::PerUserSpeed | Sample::DecodeSpeed, _)
@@ -148,15 +148,15 @@ impl Field {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Label {
-    pub(crate) field: Field,
+pub struct Label {
+    pub field: Field,
     /// Unit written in the label: `TTFT (ms)`, `mean_itl_ms`.
-    pub(crate) unit: Option<Unit>,
+    pub unit: Option<Unit>,
 }
 
 impl Label {
     /// Whether it names the prefill, which ends with the first token.
-    pub(crate) fn is_prefill(text: &str) -> bool {
+    pub fn is_prefill(text: &str) -> bool {
         let text = text.to_lowercase();
         text.contains("prefill") || text.contains("全量")
     }

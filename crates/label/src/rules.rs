@@ -4,7 +4,7 @@
 use super::field::{Field, Sample};
 use super::rates;
 use super::words::Words;
-use crate::summary::Stat;
+use crate::Stat;
 
 // Names between bars.
 const CHANGE: &str = "提升|提高|改善|变化|降低|下降|增幅|涨幅|降幅|增长|相比|较基线|加速比|倍数|\

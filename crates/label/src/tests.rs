@@ -1,6 +1,4 @@
 use super::*;
-use crate::column_labels::column_labels;
-use crate::summary::Stat;
 
 fn field(text: &str) -> Option<Field> {
     label(text).map(|label| label.field)
@@ -209,37 +207,6 @@ fn percentiles_are_known_in_the_words_of_operators() {
         assert_ne!(field(name), Some(Field::Concurrency), "{name}");
     }
     assert_eq!(field("parallel"), Some(Field::Concurrency));
-}
-
-#[test]
-fn names_beside_each_other_tell_whose_speed_it_is() {
-    let fields = |names: &[&str]| -> Vec<Option<Field>> {
-        let labels = column_labels(names).labels.into_iter();
-        labels.map(|label| label.map(|label| label.field)).collect()
-    };
-    let user = Some(Field::Of(Sample::PerUserSpeed, None));
-    assert_eq!(
-        fields(&["生成速度", "总吞吐"]),
-        [user, Some(Field::OutputPerS)]
-    );
-    assert_eq!(
-        fields(&["tok/s/user", "total tok/s", "input tok/s"]),
-        [user, Some(Field::TotalPerS), Some(Field::InputPerS)]
-    );
-    assert_eq!(
-        fields(&["Decode (tok/s)", "Output (tok/s)", "Total (tok/s)"]),
-        [
-            Some(Field::Of(Sample::DecodeSpeed, None)),
-            Some(Field::OutputPerS),
-            Some(Field::TotalPerS)
-        ]
-    );
-    assert_eq!(fields(&["生成速度"]), [Some(Field::OutputPerS)]);
-    assert_eq!(
-        fields(&["Target RPS", "achieved"]),
-        [Some(Field::Rate), Some(Field::RequestsPerS)]
-    );
-    assert_eq!(fields(&["concurrency", "achieved"])[1], None);
 }
 
 #[test]
