@@ -32,7 +32,9 @@ impl Saturation {
             let at = |(&(_, load), point): (&(_, f64), &&Point)| {
                 let runs = group.counted();
                 let runs = runs.filter(|run| run.point.key() == point.key());
-                let runs = runs.filter(|run| run.summary.shows_its_load());
+                // More of what is left where requests fail is no rise.
+                let serves = |run: &Summary| run.valid && !run.fails_more_than_a_few();
+                let runs = runs.filter(|run| serves(&run.summary));
                 let rates = runs.filter_map(|run| run.summary.throughput.output_tokens_per_s);
                 (load, rates.collect())
             };
