@@ -3,6 +3,7 @@
 use inferometer_campaign::knee::{Knee, knee, still_rising};
 use inferometer_compare::Group;
 use inferometer_core::point::Point;
+use inferometer_core::summary::Summary;
 
 /// Each load by its number, where nothing but that tells the points apart.
 pub fn loads(points: &[&Point]) -> Option<Vec<(String, f64)>> {
