@@ -36,6 +36,10 @@ pub enum Assumption {
     DefaultPrompts {
         count: u64,
     },
+    /// How many requests there were is said by the words above.
+    RequestsInWords {
+        text: String,
+    },
     /// The client's command does not say its request rate, which then has no limit.
     DefaultRate,
     /// In words, as imports of older versions have it.
@@ -76,6 +80,9 @@ impl Assumption {
             }
             Assumption::DefaultPrompts { count } => {
                 Text::DefaultPrompts.with(lang, &[("count", count.to_string())])
+            }
+            Assumption::RequestsInWords { text } => {
+                Text::RequestsInWords.with(lang, &[("text", text.clone())])
             }
             Assumption::DefaultRate => Text::DefaultRate.text(lang).to_owned(),
             Assumption::Text(text) => text.clone(),

@@ -263,7 +263,45 @@ fn of_heading(text: &str) -> Load {
             load.0.insert(key, *value);
         }
     }
+    let is_named = ["input_tokens", "output_tokens"]
+        .iter()
+        .any(|key| load.0.contains_key(key));
+    if let Some((input, output)) = lengths(&text).filter(|_| !is_named) {
+        load.0.insert("input_tokens", input);
+        load.0.insert("output_tokens", output);
+    }
     load
+}
+
+/// The two lengths of `short chat 128/128` or `4096/512`. Small numbers are days or parts, and
+/// behind the name of a load stand loads.
+fn lengths(text: &str) -> Option<(f64, f64)> {
+    const LEAST: f64 = 32.0;
+    let whole = |digits: &str| -> Option<f64> {
+        let value = digits.parse::<u32>().ok().map(f64::from);
+        value.filter(|value| *value >= LEAST)
+    };
+    let mut pairs = text.match_indices('/').filter_map(|(at, _)| {
+        let (before, behind) = (text[..at].trim_end(), text[at + 1..].trim_start());
+        let front = before.trim_end_matches(|c: char| c.is_ascii_digit());
+        let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_part = front.ends_with(|c: char| c.is_ascii_alphanumeric() || "./-~–".contains(c))
+            || rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "./-~–%".contains(c));
+        let words = NAMES.iter().map(|(_, before, _)| before);
+        let mut words = words.flat_map(|list| list.split('|'));
+        let front = front.trim_end_matches([' ', '=', ':', '：', '-', '_', '*', '`']);
+        if is_part || words.any(|word| front.ends_with(word)) {
+            return None;
+        }
+        whole(&before[front_len(before)..]).zip(whole(&behind[..behind.len() - rest.len()]))
+    });
+    let first = pairs.next()?;
+    pairs.next().is_none().then_some(first)
+}
+
+/// Where the digits at the end of a text begin.
+fn front_len(text: &str) -> usize {
+    text.trim_end_matches(|c: char| c.is_ascii_digit()).len()
 }
 
 fn numbers_behind(text: &str, word: &str) -> Vec<f64> {
@@ -406,6 +444,10 @@ mod tests {
         ] {
             assert_eq!(load(text), all, "{text}");
         }
+        let lengths = [("input_tokens", 4096.0), ("output_tokens", 512.0)];
+        for text in ["long 4096/512", "4096 / 512, 20 × concurrency prompts"] {
+            assert_eq!(load(text), lengths, "{text}");
+        }
         assert_eq!(load("request rate 4.5"), [("rate", 4.5)]);
         assert_eq!(load("8路压测"), [("concurrency", 8.0)]);
     }
@@ -420,6 +462,11 @@ mod tests {
             "tensor parallel 4",
             "tensor-parallel-size 4",
             "并发测试",
+            "11/18",
+            "2026/11/18",
+            "并发 64/128",
+            "128/256/512",
+            "n/a 1/2",
         ] {
             assert_eq!(load(text), [], "{text}");
         }

@@ -54,6 +54,7 @@ mod select;
 mod served_by;
 mod settings;
 mod source;
+mod stated_requests;
 mod statistics_table;
 mod store;
 mod summary;

@@ -9,7 +9,7 @@ use crate::result::Imported;
 use crate::section::{self, sections};
 use crate::{
     block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, settings,
-    table, tables, told_failures,
+    stated_requests, table, tables, told_failures,
 };
 
 /// Finds every result in `text`; `name` is the file it is from.
@@ -31,6 +31,7 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.sort_by_key(|found| found.lines);
     told_failures::find(&mut results, &mut notes);
     let title = heading::read(&mut results, &notes);
+    stated_requests::read(&mut results, &notes);
     facts::read(name, &mut results, &announced, &sections(&notes));
     served_by::read(&mut results, &notes);
     copies::fold(&mut results);

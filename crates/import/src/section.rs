@@ -94,6 +94,24 @@ pub(crate) fn chain(sections: &[Section], line: usize) -> Vec<usize> {
     std::iter::successors(nearest, |at| sections[*at].around).collect()
 }
 
+/// The headings above a line and the sentences below each of them, the nearest first; last what
+/// stands before the first heading.
+pub(crate) fn words_above<'n>(
+    sections: &[Section],
+    notes: &'n Notes<'_>,
+    line: usize,
+) -> impl Iterator<Item = &'n str> {
+    let end_of = |at: usize| sections.get(at + 1).map_or(notes.lines.len(), |it| it.line);
+    let spans = chain(sections, line).into_iter();
+    let spans = spans.map(move |at| (sections[at].line, end_of(at).min(line)));
+    let begin = (0, sections.first().map_or(line, |it| it.line.min(line)));
+    let lines = spans
+        .chain([begin])
+        .flat_map(|(first, end)| (first..end).rev());
+    let is_words = |at: &usize| !notes.is_taken(*at) && notes.code.get(*at) != Some(&true);
+    lines.filter(is_words).map(|at| notes.lines[at].trim())
+}
+
 /// The title of the whole: the first heading of the first level.
 pub(crate) fn title(sections: &[Section]) -> Option<String> {
     let first = sections.iter().find(|section| section.depth == 1)?;
