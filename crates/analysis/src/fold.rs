@@ -11,6 +11,7 @@ mod outages;
 mod places;
 pub(crate) mod pool;
 pub mod precision;
+mod rounds;
 mod row;
 mod run;
 mod sessions;
@@ -294,8 +295,8 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally, sessions: Sessions) -> F
         duplicates: tally.totals.duplicates,
         in_flight: run.in_flight_evidence(),
         waves: (summary.latency.e2e_ms).and_then(|e2e| {
-            let waited = summary.latency.ttft_ms.map_or(0.0, |ttft| ttft.p50);
-            run.wave_evidence(e2e.p50, waited)
+            let median = |it: Option<Distribution>| it.map_or(0.0, |it| it.p50);
+            run.wave_evidence(e2e.p50, median(summary.latency.ttft_ms))
         }),
         drift: run.drift(&precision, thresholds.significance),
         stragglers: run.stragglers(),

@@ -10,7 +10,7 @@ mod wire;
 pub use doubt::{BetweenPart, Doubt, Lateness, Reference, Spoiled};
 pub use evidence::{
     DriftEvidence, Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence,
-    Place, StallEvidence, StragglerEvidence, UsageBounds, UsageEvidence, UsageExample,
+    Place, Rounds, StallEvidence, StragglerEvidence, UsageBounds, UsageEvidence, UsageExample,
     WaveEvidence, WindowEvidence, WireEvidence,
 };
 pub use wire::delayed_ack;
@@ -545,7 +545,8 @@ impl Case<'_> {
 
     fn in_step(&self) -> Option<Doubt> {
         let waves = self.evidence.waves?;
-        (waves.seen > self.thresholds.in_step_factor * waves.even).then_some(Doubt::InStep(waves))
+        let together = waves.seen > self.thresholds.in_step_factor * waves.even;
+        (together || waves.rounds.is_some()).then_some(Doubt::InStep(waves))
     }
 
     fn few_samples(&self) -> Option<Doubt> {

@@ -3,6 +3,7 @@
 use inferometer_campaign::knee::{Knee, knee, still_rising};
 use inferometer_compare::Group;
 use inferometer_core::point::Point;
+use inferometer_core::summary::Summary;
 
 /// Each load by its number, where nothing but that tells the points apart.
 pub fn loads(points: &[&Point]) -> Option<Vec<(String, f64)>> {
@@ -32,7 +33,9 @@ impl Saturation {
             let at = |(&(_, load), point): (&(_, f64), &&Point)| {
                 let runs = group.counted();
                 let runs = runs.filter(|run| run.point.key() == point.key());
-                let runs = runs.filter(|run| run.summary.shows_its_load());
+                // More of what is left where requests fail is no rise.
+                let serves = |run: &Summary| run.valid && !run.fails_more_than_a_few();
+                let runs = runs.filter(|run| serves(&run.summary));
                 let rates = runs.filter_map(|run| run.summary.throughput.output_tokens_per_s);
                 (load, rates.collect())
             };

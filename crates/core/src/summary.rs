@@ -281,11 +281,6 @@ impl Summary {
         (self.doubts.iter()).any(|doubt| doubt.code == DoubtCode::InStep)
     }
 
-    /// Whether its throughput shows what its load brings: all did the work, each in its own phase.
-    pub fn shows_its_load(&self) -> bool {
-        self.valid && !self.fails_more_than_a_few() && !self.is_in_step()
-    }
-
     /// Whether more requests failed than next to none.
     pub fn fails_more_than_a_few(&self) -> bool {
         let requests = &self.requests;

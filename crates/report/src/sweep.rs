@@ -251,17 +251,16 @@ fn by_load<'r, 'a>(mut rows: Vec<&'r MeasuredPoint<'a>>) -> Vec<&'r MeasuredPoin
 const MOST_TIED: usize = 6;
 
 /// Doubts of a point whose throughput is not that of its load.
-const LOAD_NOT_HELD: [DoubtCode; 3] = [
-    DoubtCode::UnfilledStreams,
-    DoubtCode::ShortWindow,
-    DoubtCode::InStep,
-];
+const LOAD_NOT_HELD: [DoubtCode; 2] = [DoubtCode::UnfilledStreams, DoubtCode::ShortWindow];
 
 /// The best of the valid points whose load was what its name says.
 fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
+    // Waves speak against a point where others go without.
+    let some_steady = (rows.iter()).any(|row| row.valid().any(|it| !it.is_in_step()));
     let held = |summary: &Summary| {
         let mut doubts = summary.doubts.iter();
-        doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
+        let in_waves = some_steady && summary.is_in_step();
+        !in_waves && doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
     };
     let all_can_win = |row: &&MeasuredPoint<'_>| {
         row.summaries().next().is_some() && row.summaries().all(Summary::can_win)

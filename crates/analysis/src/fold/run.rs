@@ -5,6 +5,7 @@ use super::crowd::{Crowd, Moment};
 use super::places::{Turn, places};
 use super::pool::Ordered;
 use super::precision::{Precision, RestsOn, Sample, effect_of_all, memory, spread};
+use super::rounds::rounds;
 use super::tally::{Answer, Figure, Row, Tally, Totals, column, ms};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
 use crate::steady::{self, Course, Overload};
@@ -31,9 +32,6 @@ const LEAST_STREAMS_OF_A_WAVE: u32 = 4;
 const LEAST_WAVES: usize = 3;
 /// Part of a median answer's time that is about when a request is sent.
 const PART_OF_A_WAVE: f64 = 0.1;
-/// Least part of an answer's time in which it is made: the rest may be its queue's, behind which
-/// waves are as far apart as answers are made.
-const LEAST_MADE: f64 = 0.2;
 
 /// The requests of a run with their window.
 pub(super) struct Run<'a> {
@@ -426,8 +424,7 @@ impl<'a> Run<'a> {
         if sends.len() < kept * LEAST_WAVES {
             return None;
         }
-        let made_ms = (median_ms - waited_ms).max(median_ms * LEAST_MADE);
-        let span_ms = made_ms * PART_OF_A_WAVE;
+        let span_ms = median_ms * PART_OF_A_WAVE;
         let whole = sends.last()? - sends.first()?;
         if !(span_ms > 0.0 && whole > span_ms) {
             return None;
@@ -444,6 +441,7 @@ impl<'a> Run<'a> {
             seen: 2.0 * weight * pairs as f64 / sends.len() as f64,
             even: weight * sends.len() as f64 * span_ms / whole,
             span_ms,
+            rounds: rounds(&sends, median_ms - waited_ms, waited_ms),
         })
     }
 }

@@ -85,6 +85,16 @@ pub struct WaveEvidence {
     pub even: f64,
     /// A tenth of a median answer's time.
     pub span_ms: f64,
+    /// Those that wait for a place get it in rounds.
+    pub rounds: Option<Rounds>,
+}
+
+/// How uneven the rounds are in which a server takes up requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounds {
+    /// Of its requests, those in the busier half of a round.
+    pub share: f64,
+    pub round_ms: f64,
 }
 
 /// How long the window is.

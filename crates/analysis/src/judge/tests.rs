@@ -197,6 +197,17 @@ fn waves_behind_a_queue_are_in_step_too() {
     };
     assert_eq!(queued(64).doubt(Code::InStep), Some(Severity::Note));
     assert_eq!(queued(1).doubt(Code::InStep), None);
+    // Each wave in batches of 16 prompts, which are computed together.
+    let batches = |of: u64| {
+        let records = (0..256 * 8u64).map(|index| {
+            let (wave, batch) = (index / 64, index % 64 / of);
+            let sent = 1850.0 * wave as f64 + 6.25 * (batch * of) as f64;
+            answer(index, sent + noise(index), 5600.0, 129, 14.3)
+        });
+        let load = "[load]\nconcurrency = 256\nrequests = 2048";
+        MadeUp::of(scenario(load), records.collect())
+    };
+    assert_eq!(batches(16).doubt(Code::InStep), Some(Severity::Note));
 }
 
 #[test]

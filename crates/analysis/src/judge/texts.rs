@@ -5,7 +5,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::{BetweenPart, Doubt, Lateness, Reference, UsageExample};
+use crate::judge::{BetweenPart, Doubt, Lateness, Reference, UsageExample, WaveEvidence};
 use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::least_samples;
 use inferometer_text::Lang;
@@ -508,6 +508,16 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             (Text::FirstAtOnce, Text::FirstAtOnceRemedy, values)
         }
         Doubt::AllAtOnce { streams: None } => (Text::AllAtOnce, Text::AllAtOnceRemedy, vec![]),
+        Doubt::InStep(WaveEvidence {
+            rounds: Some(rounds),
+            ..
+        }) => {
+            let values = vec![
+                ("round", millis(rounds.round_ms)),
+                ("share", percent(rounds.share)),
+            ];
+            (Text::InRounds, Text::InRoundsRemedy, values)
+        }
         Doubt::InStep(waves) => {
             let values = vec![
                 ("span", millis(waves.span_ms)),

@@ -31,12 +31,28 @@ pub fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a>> {
 }
 
 /// The loads of a ladder in ascending order, each with the output throughput of the measurements
-/// that show what the load brings.
+/// that show what the load brings. Where streams go in waves at so many loads that the others make
+/// no ladder, waves are what this work brings.
 pub fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> {
+    /// Fewest loads of a knee.
+    const LEAST: usize = 4;
+    let steady = rates_of(axis, points, |summary| !summary.is_in_step());
+    if steady.len() >= LEAST {
+        return steady;
+    }
+    rates_of(axis, points, |_| true)
+}
+
+fn rates_of(
+    axis: &str,
+    points: &[&MeasuredPoint<'_>],
+    counts: fn(&Summary) -> bool,
+) -> Vec<(f64, Vec<f64>)> {
     let of = |summary: &Summary| summary.throughput.output_tokens_per_s;
     let mut rates: Vec<(f64, Vec<f64>)> = (points.iter())
         .filter_map(|point| {
-            let shown = (point.summaries()).filter(|summary| summary.shows_its_load());
+            let shown = (point.valid())
+                .filter(|summary| !summary.fails_more_than_a_few() && counts(summary));
             Some((point.number(axis)?, shown.filter_map(of).collect()))
         })
         .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::{
-    BetweenPart, DriftEvidence, InFlightEvidence, Lateness, Spoiled, StallEvidence,
+    BetweenPart, DriftEvidence, InFlightEvidence, Lateness, Rounds, Spoiled, StallEvidence,
     StragglerEvidence, UsageEvidence, UsageExample, WaveEvidence, WindowEvidence,
 };
 use crate::steady::Overload;
@@ -305,6 +305,16 @@ fn doubts() -> Vec<Doubt> {
             seen: 40.2,
             even: 6.3,
             span_ms: 140.0,
+            rounds: None,
+        }),
+        Doubt::InStep(WaveEvidence {
+            seen: 10.2,
+            even: 6.3,
+            span_ms: 140.0,
+            rounds: Some(Rounds {
+                share: 0.71,
+                round_ms: 1829.0,
+            }),
         }),
         Doubt::ServerDied {
             seen: "bye".to_owned(),
