@@ -219,7 +219,13 @@ pub(crate) fn is_said_to_be_again(notes: &Notes<'_>, floor: usize, first: usize)
     let mut texts = above.filter(|line| !notes.is_taken(*line));
     texts.any(|line| {
         let text = notes.lines[line].to_lowercase();
-        AGAIN.split('|').any(|word| text.contains(word))
+        // `against` is not `again`.
+        let is_whole = |(at, word): (usize, &str)| {
+            let next = text[at + word.len()..].chars().next();
+            !next.is_some_and(|c| c.is_ascii_alphabetic())
+        };
+        let mut words = AGAIN.split('|');
+        words.any(|word| text.match_indices(word).any(is_whole))
     })
 }
 

@@ -10,7 +10,7 @@ use crate::notes::{Notes, bare};
 use crate::result::{ImportedResult, Tool};
 use crate::section::{Section, chain, heading, home_of, sections};
 use crate::unread::UnreadReason;
-use inferometer_catalog::engine::flag::{Lookup, lookup, table};
+use inferometer_catalog::engine::flag::table;
 use inferometer_catalog::engine::{EngineKind, Flag, Kind};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
@@ -402,27 +402,32 @@ fn of_heading(title: &str) -> Heading {
     }
 }
 
-/// The flag of vLLM or SGLang that a word names: as it is typed, or its whole name.
+/// Flags of vLLM and SGLang by all their spellings, and whether these switch them on.
+static FLAGS: LazyLock<HashMap<String, (&Flag, bool)>> = LazyLock::new(|| {
+    let mut flags = HashMap::new();
+    for engine in [EngineKind::Vllm, EngineKind::Sglang] {
+        for flag in table(engine) {
+            let aliases = flag.aliases.iter().map(|it| it.trim_start_matches('-'));
+            for name in aliases.chain([flag.name.as_str()]) {
+                flags.entry(name.to_owned()).or_insert((flag, true));
+                if !flag.kind.takes_value() {
+                    flags.entry(format!("no-{name}")).or_insert((flag, false));
+                }
+            }
+        }
+    }
+    flags
+});
+
+/// The flag that a word names, as it is typed or by a name of several words.
 fn flag_named(word: &str) -> Option<(&'static Flag, bool, String)> {
-    let bare = word.trim_start_matches('-');
-    let name = bare.replace('_', "-");
-    if !word.starts_with("--") && !name.contains('-') || name.len() < 2 {
+    let name = word.trim_start_matches('-').replace('_', "-");
+    if !word.starts_with("--") && !name.contains('-') {
         return None;
     }
-    let engines = [EngineKind::Vllm, EngineKind::Sglang].into_iter();
-    engines.into_iter().find_map(|engine| {
-        let Lookup::Found { flag, on } = lookup(engine, None, &format!("--{name}")) else {
-            return None;
-        };
-        let flag = table(engine).iter().find(|known| known.name == flag)?;
-        let is_whole = flag.name == name
-            || flag
-                .aliases
-                .iter()
-                .any(|it| it.trim_start_matches('-') == name);
-        let name = if on { name.clone() } else { flag.name.clone() };
-        (word.starts_with("--") || is_whole).then_some((flag, on, name))
-    })
+    let (flag, on) = *FLAGS.get(&name)?;
+    let name = if on { name } else { flag.name.clone() };
+    Some((flag, on, name))
 }
 
 /// A column that is a setting of a server.

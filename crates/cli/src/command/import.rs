@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct ImportArguments {
     /// Files or folders of other tools: vLLM, SGLang, EvalScope, MindIE, GuideLLM, AIPerf, notes;
-    /// FILE#MindIE/7B is what stands under such headings, FILE@engine=MindIE what they say so of
+    /// FILE#MindIE/7B is what stands under such headings, FILE@engine=MindIE what they
+    /// say so of, FILE@max-num-seqs=16 what was made with that flag
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
     /// Show all that is known of each result, not only the tables

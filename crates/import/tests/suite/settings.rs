@@ -93,9 +93,14 @@ fn trials_of_one_load_below_one_configuration_may_have_changed_it() {
     let results = of_notes(&text).results;
     assert_eq!(results.len(), 2);
     assert!(results.iter().all(|it| it.flags.is_none()), "{results:?}");
-    let again = text.replace("试验 2", "试验 1 重测");
-    let results = of_notes(&again).results;
-    assert_eq!(flags(&results[1]), "maxBatchSize=16");
+    for (name, expected) in [
+        ("试验 1 重测", "maxBatchSize=16"),
+        ("trial 1, again", "maxBatchSize=16"),
+        ("against the default", ""),
+    ] {
+        let results = of_notes(&text.replace("试验 2", name)).results;
+        assert_eq!(flags(&results[1]), expected, "{name}");
+    }
 }
 
 #[test]
