@@ -168,6 +168,16 @@ impl Load {
 
     fn settle(self, found: &mut ImportedResult) {
         let Some(summary) = &mut found.summary else {
+            // A load that could not be served was of these lengths, too.
+            if !found.point.is_empty() {
+                let lengths = self
+                    .0
+                    .into_iter()
+                    .filter(|(key, _)| key.ends_with("_tokens"));
+                for (key, value) in lengths {
+                    found.point.entry(key.to_owned()).or_insert(number(value));
+                }
+            }
             return;
         };
         for (key, value) in self.0 {

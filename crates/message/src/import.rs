@@ -87,6 +87,7 @@ inferometer_text::texts! {
         SideBySideOf => "Side by side: {title}", "并列对照：{title}";
         MostOutput => "most output", "最高输出";
         MostAt => "{name} {rate} at {load}", "{name} 在 {load} 时 {rate}";
+        Asked => "stated", "所述长度";
         Alone => "Not side by side", "未并列";
         AloneGroups => "{groups}: no other group has the same headings but one and a load in common", "{groups}：没有其余标题相同且有共同负载的组";
         InBrackets => "in brackets", "括号内容";

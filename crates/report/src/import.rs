@@ -16,6 +16,7 @@ pub use points::{figures, findings};
 use points::findings_of;
 
 use crate::findings::section as findings_section;
+use inferometer_chart::measured::is_load;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::slo::Slo;
@@ -32,7 +33,7 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Results of which all is shown without being asked for.
@@ -64,6 +65,8 @@ pub struct ReportedResult<'a> {
     /// Its numbers in the form of ours, at a load that tells it from the others of its group;
     /// absent for a refused start, and for a table whose blocks say the same.
     pub measured: Option<(Point, Summary)>,
+    /// Lengths that all results of its group have, so that they need not be told with each load.
+    pub shared_lengths: Point,
     /// It says nothing that a block beside it does not.
     pub is_repeat: bool,
     /// It is the row of a table that contradicts the block it was made of: no measurement of its own.
@@ -91,6 +94,7 @@ impl<'a> ImportReport<'a> {
                 contradicts_block: block.is_some() && doubts.iter().any(contradicts),
                 doubts: doubts.iter().map(|doubt| doubt.stated(lang)).collect(),
                 measured: None,
+                shared_lengths: Point::default(),
             }
         };
         let found = (1..).zip(&stored.results);
@@ -111,6 +115,13 @@ impl<'a> ImportReport<'a> {
             {
                 let summary = found.summary.as_ref().map(ImportedSummary::to_summary);
                 results[place].measured = summary.map(|summary| (point, summary));
+            }
+        }
+        for group in &groups {
+            let members = || group.members.iter().map(|place| &stored.results[*place]);
+            let shared = shared_lengths(members().map(|found| &found.point));
+            for place in &group.members {
+                results[*place].shared_lengths = shared.clone();
             }
         }
         let report = ImportReport {
@@ -286,7 +297,16 @@ impl<'a> ReportedResult<'a> {
     }
 
     fn load(&self, lang: Lang) -> String {
-        in_brief(&self.point(), lang)
+        in_brief(&self.own_load(), lang)
+    }
+
+    /// Its load without the lengths that all of its group have.
+    fn own_load(&self) -> Point {
+        let mut point = self.point();
+        point
+            .0
+            .retain(|axis, _| !self.shared_lengths.0.contains_key(axis));
+        point
     }
 
     /// Whether it is known to meet all objectives that it is judged by.
@@ -295,6 +315,28 @@ impl<'a> ReportedResult<'a> {
         slo.is_none_or(|slo| slo.met == Some(true))
     }
 }
+
+/// The lengths of several results with a load each, where those that state any state the same.
+fn shared_lengths<'p>(points: impl Iterator<Item = &'p BTreeMap<String, Value>>) -> Point {
+    let mut shared: BTreeMap<&String, BTreeSet<String>> = BTreeMap::new();
+    let mut values = Point::default();
+    for point in points.filter(|point| !point.is_empty()) {
+        if !point.keys().any(|axis| is_load(axis)) {
+            return Point::default();
+        }
+        for (axis, value) in point
+            .iter()
+            .filter(|(axis, _)| LENGTHS.contains(&axis.as_str()))
+        {
+            shared.entry(axis).or_default().insert(value.to_string());
+            values.0.insert(axis.clone(), value.clone());
+        }
+    }
+    values.0.retain(|axis, _| shared[axis].len() == 1);
+    values
+}
+
+const LENGTHS: [&str; 4] = ["input_tokens", "output_tokens", "input_chars", "ask_chars"];
 
 /// A load in a few characters, as `runs` writes it; lengths first.
 fn in_brief(load: &Point, lang: Lang) -> String {

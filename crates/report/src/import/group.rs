@@ -1,6 +1,8 @@
 //! One group of an import: a line for each result, with the columns that its source had.
 
-use super::{ImportReport, ReportedResult, flags, lines_in_words, objectives, points, statistics};
+use super::{
+    ImportReport, ReportedResult, flags, in_brief, lines_in_words, objectives, points, statistics,
+};
 use crate::columns;
 use crate::severity;
 use inferometer_core::doubt::Severity;
@@ -48,7 +50,7 @@ pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section
 /// A ladder in the order of its load, wherever its levels stood; anything else as it was written.
 fn by_load(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     let load = |(_, result): &Row<'_>| {
-        let point = &result.found.point;
+        let point = result.own_load().0;
         let (axis, value) = point.iter().next().filter(|_| point.len() == 1)?;
         Some((axis.clone(), value.as_f64()?))
     };
@@ -112,6 +114,13 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
             let text = ImportText::MeanLengths.with(lang, &[("input", input), ("output", output)]);
             pairs.push(Pair::new(ImportText::Lengths.text(lang), text));
         }
+    }
+    let asked = shown().next().map(|it| &it.shared_lengths);
+    if let Some(asked) = asked.filter(|it| !it.0.is_empty()) {
+        pairs.push(Pair::new(
+            ImportText::Asked.text(lang),
+            in_brief(asked, lang),
+        ));
     }
     let varying = points::varying_flags(rows);
     let common: BTreeMap<String, Value> = shown()

@@ -66,7 +66,7 @@ pub(super) fn up_to(
         .filter_map(|(_, it)| Some((*it, it.found.summary.as_ref()?)))
         .map(|(it, summary)| (it, summary.judged(report.objectives).met))
         .collect();
-    let is_ladder = judged.iter().all(|(it, _)| it.found.point.len() == 1);
+    let is_ladder = judged.iter().all(|(it, _)| it.own_load().0.len() == 1);
     if report.objectives.is_empty() || judged.len() < 2 || !is_ladder {
         return None;
     }

@@ -436,7 +436,7 @@ fn out_of_memory(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Findi
     let rows = report.rows(group);
     let rows = || rows.iter().map(|(_, result)| *result);
     // Where lengths vary, too, no single axis tells what was too much.
-    if rows().any(|result| result.found.point.len() > 1) {
+    if rows().any(|result| result.own_load().0.len() > 1) {
         let exhausted = rows().filter(|result| result.found.is_out_of_memory_under_load());
         let loads: Vec<String> = exhausted.clone().map(|it| it.load(lang)).collect();
         let loads = some(&loads, PunctuationText::Semicolon, lang);

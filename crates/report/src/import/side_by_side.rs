@@ -2,7 +2,7 @@
 //! is ahead.
 
 use super::families::{Family, Member, cards, comparable, is_sound, load};
-use super::{ImportReport, ReportedResult, in_brief};
+use super::{ImportReport, ReportedResult, in_brief, shared_lengths};
 use inferometer_compare::{
     Group, Metric, RunSample, Settings, Verdict, are_other_lengths, compare,
 };
@@ -76,6 +76,15 @@ impl<'r> Member<'r> {
 }
 
 impl<'r> Family<'r> {
+    /// A load without the lengths that all of the family have.
+    fn in_brief(&self, load: &Point, lang: Lang) -> String {
+        let rows = self.members.iter().flat_map(|member| &member.rows);
+        let shared = shared_lengths(rows.map(|row| &row.found.point));
+        let mut load = load.clone();
+        load.0.retain(|axis, _| !shared.0.contains_key(axis));
+        in_brief(&load, lang)
+    }
+
     /// Tokens per second where all know them, else requests.
     fn unit(&self) -> Option<Unit> {
         let all_know = |unit: &Unit| {
@@ -183,7 +192,7 @@ impl<'r> Family<'r> {
             };
             let values = [
                 ("rate", format!("{} {}", number::brief(rate), unit.sign())),
-                ("load", in_brief(&load, lang)),
+                ("load", self.in_brief(&load, lang)),
                 ("less", number::percent(1.0 - rate / most)),
                 ("name", member.name.clone()),
             ];
@@ -198,7 +207,7 @@ impl<'r> Family<'r> {
                     "rate",
                     format!("{} {}", number::brief(*highest), unit.sign()),
                 ),
-                ("load", in_brief(load, lang)),
+                ("load", self.in_brief(load, lang)),
             ];
             ImportText::OwnMost.with(lang, &values)
         };
@@ -247,7 +256,7 @@ impl<'r> Family<'r> {
         let line = |one: &ReportedResult<'_>| {
             let load = load(one);
             let at = Vec::from_iter(self.measured().map(|member| member.at(&load)));
-            let mut cells = vec![Cell::text(in_brief(&load, lang))];
+            let mut cells = vec![Cell::text(self.in_brief(&load, lang))];
             let of_members = self.measured().zip(&at);
             cells.extend(of_members.map(|(member, row)| cell(member, *row, unit, lang)));
             cells.extend(self.ahead(&at, unit, lang).map(Cell::text));
