@@ -8,6 +8,9 @@
 //! answer of one length. The one to compare with is the shortest of the lengths below that is
 //! right in nine of ten. Both sides pay for every request sent until the verdict was known.
 //!
+//! `level [FIRST] [SEEDS] [BUDGET]` searches where the objective is near the level that its latency
+//! approaches, so that the share that meets it falls slowly, and shows how answers differ by seed.
+//!
 //! `confirmed [FIRST] [SEEDS] [BUDGET] [LENGTH]` searches, and runs each rate that was called
 //! confirmed again, with requests enough to know whether it meets its objective.
 
@@ -40,6 +43,10 @@ fn main() {
                 },
             )
         }
+        Some("level") => level(
+            (number(1).unwrap_or(0), number(2).unwrap_or(20)),
+            number(3).unwrap_or(100_000),
+        ),
         Some("confirmed") => confirmed(
             &server,
             (number(1).unwrap_or(0), number(2).unwrap_or(20)),
@@ -113,6 +120,53 @@ fn plain(server: &EngineServer, (first, seeds): (u64, u64), lengths: &[u64]) {
             println!("{name} {length}: {right}/{seeds}, {spent}");
         }
     }
+}
+
+/// Answers of searches on a flat slope, and how often their intervals hold the capacity.
+fn level((first, seeds): (u64, u64), budget: u64) {
+    const RATES: [f64; 8] = [14.6, 14.9, 15.2, 15.5, 15.8, 16.1, 16.4, 16.7];
+    let server = EngineServer::level();
+    let met = |rate: f64| {
+        let shares = (0..2).map(|seed| fixed_run(&server, rate, 60_000, 990_000 + seed).0[1]);
+        shares.sum::<f64>() / 2.0
+    };
+    let shares = falling(&RATES.map(met));
+    let (share, logit) = (TARGETS[1].1, |p: f64| (p / (1.0 - p)).ln());
+    let above = shares
+        .iter()
+        .position(|&met| met < share)
+        .expect("the last misses");
+    let [a, b] = [above.saturating_sub(1), above];
+    let part = (logit(shares[a]) - logit(share)) / (logit(shares[a]) - logit(shares[b]));
+    let truth = RATES[a] * (RATES[b] / RATES[a]).powf(part);
+    println!("{RATES:?} {shares:.4?}: capacity {truth:.3}");
+    let (mut held, mut claimed, mut wrong) = (0, 0, 0);
+    let mut values = Vec::new();
+    for seed in first..first + seeds {
+        let (answers, requests) = search(&server, &[1], seed, budget);
+        let answer = &answers[0];
+        let [value, low, high] =
+            [answer.value, answer.low, answer.high].map(|it| it.unwrap_or(f64::NAN));
+        held += u32::from(low <= truth && truth <= high);
+        let confirmed = answer.ending == SearchEnding::Confirmed;
+        claimed += u32::from(confirmed);
+        wrong += u32::from(confirmed && value > truth);
+        values.push(value);
+        println!(
+            "{seed}: {value:.2} [{low:.2} {high:.2}] {requests} {:?}",
+            answer.ending
+        );
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value / mean - 1.0).powi(2))
+        .sum();
+    println!(
+        "{held} of {seeds} intervals hold it; {claimed} confirmed, {wrong} above it; mean {:+.1} %, deviation {:.1} %",
+        100.0 * (mean / truth - 1.0),
+        100.0 * (squares / (values.len() as f64 - 1.0)).sqrt()
+    );
 }
 
 /// A budget that no search spends.

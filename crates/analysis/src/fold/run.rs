@@ -441,7 +441,7 @@ impl<'a> Run<'a> {
             seen: 2.0 * weight * pairs as f64 / sends.len() as f64,
             even: weight * sends.len() as f64 * span_ms / whole,
             span_ms,
-            rounds: rounds(&sends, median_ms - waited_ms, waited_ms),
+            rounds: rounds(sends, median_ms - waited_ms, waited_ms),
         })
     }
 }
