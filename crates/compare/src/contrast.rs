@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 const LEAST_PERMUTED: usize = 4;
 /// Fewest runs a side that show how runs differ.
 const LEAST_RUNS: usize = 3;
+
+/// What is assumed of the spread between runs is worth so many that were seen.
+const ASSUMED_RUNS: f64 = 4.0;
 /// Runs that are longer by less are as long: a percentile of few requests depends on their number.
 const AS_LONG: f64 = 1.1;
 /// Fewest pairs that show how pairs differ.
@@ -262,7 +265,16 @@ impl Contrast {
         }
         let known_by = side_a.known_by.max(side_b.known_by);
         let is_bounded = side_a.known_by.is_bound() || side_b.known_by.is_bound();
+        let assumed = settings.run_deviation.powi(2);
+        let is_single = n.min(m) == 1;
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
+            // One run against several: what is assumed between runs counts as much as a few that
+            // were seen, so that a repeat does not tell less than a single run.
+            (Some(seen), Some(a), Some(b)) if is_single => {
+                let seen = (seen - (a + b) / 2.0).max(0.0);
+                let weighed = ASSUMED_RUNS * assumed + degrees * seen;
+                (a, b, weighed / (ASSUMED_RUNS + degrees))
+            }
             (Some(seen), Some(a), Some(b)) if n.min(m) < LEAST_RUNS && !is_bounded => {
                 (a, b, (seen - (a + b) / 2.0).max(0.0))
             }
@@ -274,7 +286,7 @@ impl Contrast {
                 contrast.paired_requests = of_pairs.is_some();
                 // What pairs differ by is the noise of both sides.
                 let (a, b) = of_pairs.map_or((within_a, within_b), |both| (both, 0.0));
-                (a, b, settings.run_deviation.powi(2))
+                (a, b, assumed)
             }
             (None, _, _) => return contrast,
         };
@@ -283,7 +295,9 @@ impl Contrast {
         contrast.difference = Some(Difference {
             value: mean_b - mean_a,
             error: variance.sqrt().max(LEAST_ERROR),
-            degrees: if degrees > 0.0 {
+            degrees: if is_single && degrees > 0.0 && within_a + within_b > 0.0 {
+                ASSUMED_RUNS + degrees
+            } else if degrees > 0.0 {
                 degrees
             } else {
                 // Welch's: what is assumed between runs has no error of its own.

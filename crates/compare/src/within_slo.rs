@@ -100,12 +100,20 @@ fn of_group(group: &Group) -> Vec<WithinSlo> {
     }
     let ladders = ladders
         .into_iter()
-        .filter_map(|((_, axis), (setting, runs))| {
+        .filter_map(|((key, axis), (setting, runs))| {
             let ladder = of_ladder(runs)?;
+            // A server that ran out of memory meets nothing.
+            let exhausted = group.out_of_memory.iter().filter_map(|point| {
+                let mut setting = point.clone();
+                let level = number(&setting.0.remove(axis)?)?;
+                (setting.key() == key && Some(level) > ladder.met_up_to).then_some(level)
+            });
+            let missed_at = exhausted.chain(ladder.missed_at).reduce(f64::min);
             Some(WithinSlo {
                 group: group.name.clone(),
                 setting,
                 load: axis.to_owned(),
+                missed_at,
                 ..ladder
             })
         });
@@ -209,6 +217,17 @@ mod tests {
         let ladders = of_groups(&[group("a", 1, a), group("b", cards, b)]);
         assert_eq!(ladders.len(), 2);
         [ladders[1].verdict, ladders[1].verdict_per_card]
+    }
+
+    #[test]
+    fn a_load_at_which_memory_ran_out_is_missed() {
+        let mut exhausted = group("a", 1, &[(8, 40.0), (32, 60.0)]);
+        let point = serde_json::from_value(json!({"concurrency": 64})).unwrap();
+        exhausted.out_of_memory.push(point);
+        let further = group("b", 1, &[(8, 40.0), (32, 60.0), (64, 90.0)]);
+        let ladders = of_groups(&[exhausted, further]);
+        assert_eq!(ladders[0].missed_at, Some(64.0));
+        assert_eq!(ladders[1].verdict, Some(Verdict::Better));
     }
 
     #[test]
