@@ -1,7 +1,7 @@
 //! Parts of what others measured: `FILE#MindIE/7B`, `FILE#3`, `FILE@engine=MindIE`,
 //! `FILE@max-num-seqs=16`.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use inferometer_import::{
     Imported, ImportedResult, SelectError, Stored, read_path, repeats, under, with_fact,
 };
@@ -30,6 +30,27 @@ pub fn read(name: &str) -> anyhow::Result<Imported> {
         });
     }
     Ok(read_path(path)?)
+}
+
+/// Parts of one file that hold the same result say nothing against each other.
+pub fn refuse_shared(names: &[String]) -> anyhow::Result<()> {
+    let is_part = |name: &&String| !Path::new(name).exists() && name.contains(['@', '#']);
+    let mut known: Vec<(&String, BTreeSet<(String, u64)>)> = Vec::new();
+    for name in names.iter().filter(is_part) {
+        let results = read(name)?.results.into_iter();
+        let own: BTreeSet<_> = results.map(|found| (found.file, found.number)).collect();
+        for (other, theirs) in &known {
+            if own != *theirs
+                && let Some((_, number)) = own.intersection(theirs).next()
+            {
+                bail!(
+                    "{other} and {name} both hold result #{number}, which cannot be compared with itself; narrow one of them, as in {other}@NAME=VALUE, or name single results by their numbers, as in FILE#{number}"
+                );
+            }
+        }
+        known.push((name, own));
+    }
+    Ok(())
 }
 
 fn part(

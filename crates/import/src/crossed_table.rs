@@ -38,7 +38,11 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Option<Vec<Impor
     if levels.len() != rows.len() {
         return None;
     }
-    let (name, metric) = metric_above(table.first, notes)?;
+    let Some((name, metric)) = metric_above(table.first, notes) else {
+        // It is of loads or lengths, and nobody knows what its cells are: it is named as unread.
+        notes.failed.push((table.first, table.last));
+        return None;
+    };
     let cells = rows.iter().flat_map(|row| row.iter().skip(1));
     let all = [(name.as_str(), cells.map(String::as_str).collect())];
     let units = time_unit::units(&all, &vec![None; all[0].1.len()]);
@@ -130,9 +134,26 @@ fn metric_above(first: usize, notes: &Notes<'_>) -> Option<(String, Label)> {
     });
     said.find_map(|piece| {
         let name = piece.trim();
-        let label = label(name).filter(|label| is_of_cells(label.field))?;
+        let label = label(name).or_else(|| of_characters(name));
+        let label = label.filter(|label| is_of_cells(label.field))?;
         Some((name.to_owned(), label))
     })
+}
+
+/// Characters a second above a whole table are those of the answers.
+fn of_characters(name: &str) -> Option<Label> {
+    let bare = name.split(['(', '（']).next()?.trim().to_lowercase();
+    let names = [
+        "chars/s",
+        "char/s",
+        "characters/s",
+        "字/s",
+        "字符/s",
+        "字/秒",
+        "字符/秒",
+    ];
+    let is_known = names.contains(&bare.as_str());
+    is_known.then(|| label("output chars/s")).flatten()
 }
 
 /// Whether a metric says all of a cell alone.

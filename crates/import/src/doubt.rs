@@ -381,8 +381,8 @@ impl ImportDoubt {
                 let apart = a.max(*b) / a.min(*b) - 1.0;
                 let values = vec![
                     ("share", percent(apart)),
-                    ("a", a.to_string()),
-                    ("b", b.to_string()),
+                    ("a", hundredths(*a)),
+                    ("b", hundredths(*b)),
                     ("lines", PunctuationText::Comma.join(lang, &lines)),
                     ("name", name.clone()),
                     ("load", load.clone()),
@@ -597,4 +597,9 @@ fn in_table(metric: &str) -> &str {
         "e2e_ms" => "E2E",
         other => other,
     }
+}
+
+/// Enough digits to find a number again in its source.
+fn hundredths(value: f64) -> String {
+    ((100.0 * value).round() / 100.0).to_string()
 }

@@ -129,7 +129,16 @@ pub fn under(
     let title = |found: &ImportedResult| found.section.first().cloned();
     let is_titled = results.iter().map(title).collect::<BTreeSet<_>>().len() == 1;
     let below_title = is_titled.then(|| chosen(&results, &wanted, 1));
+    // Headings may hold the sign that stands between them: `completion tok/s`.
+    let whole = headings.trim().to_lowercase();
+    let is_whole = |found: &ImportedResult| {
+        let ends = 1..=found.section.len();
+        let mut chains = ends.flat_map(|end| (0..end).map(move |begin| begin..end));
+        chains.any(|chain| found.section[chain].join("/").to_lowercase() == whole)
+    };
+    let by_whole: Vec<bool> = results.iter().map(is_whole).collect();
     let places = match below_title {
+        _ if by_whole.contains(&true) => by_whole,
         Some(places) if places.contains(&true) => places,
         _ => chosen(&results, &wanted, 0),
     };

@@ -9,6 +9,7 @@ inferometer_text::texts! {
         WorstName => "Worst", "最差";
         WorstSetting => "{setting}: {value} (a factor of {factor} from the best)", "{setting}：{value}（与最佳之比为 {factor}）";
         NoBestSetting => "no setting is ahead: {metric} differs by at most {margin}", "没有领先的配置：{metric}相差不超过 {margin}";
+        NoBestSettingAt => "no setting is ahead at {load}, where {metric} is best: it differs by at most {margin} there", "在{metric}最好的 {load} 处没有领先的配置：相差不超过 {margin}";
         NotCountedName => "Not counted", "不计入";
         MayBeChanceName => "Not certain", "不确定";
         MayBeChance => "so small a difference may be chance: single runs of so many requests ({a} and {b}) differ by up to {share}; repeat them, and compare the folders", "差异太小，可能只是偶然：这样的单次运行（{a} 与 {b} 个请求）本身可相差至多 {share}；请重复运行后比较文件夹";

@@ -97,7 +97,7 @@ inferometer_text::texts! {
         AheadOf => "of", "领先于";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         NotCertainlyAhead => "cannot tell ({ahead})", "无法判断（{ahead}）";
-        AheadOfUncounted => "{ahead}, of requests not counted", "{ahead}（请求数未给出）";
+        AheadOfUncounted => "{ahead} (number of requests not stated)", "{ahead}（请求数未给出）";
         RateOfRuns => "{rate} ({runs} runs)", "{rate}（{runs} 次）";
         WithinRepeats => "not told: repeats differ by {share}", "无法判断：重复测量相差 {share}";
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";

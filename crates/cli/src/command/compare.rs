@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::folder::folder_here;
 use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
 use crate::output::{Rendered, annotations, check_report, deliver, deliver_apart, language, style};
+use crate::parts;
 use crate::registry;
 use crate::sides::{Side, open, separate};
 use crate::stderr::say;
@@ -196,6 +197,7 @@ pub fn kept_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
 }
 
 fn sides_of(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
+    parts::refuse_shared(paths)?;
     let mut sides = open_all(paths, objectives)?;
     if let [_] = sides.as_slice() {
         sides = sides.into_iter().flat_map(Side::by_server).collect();

@@ -68,8 +68,14 @@ pub(crate) fn extremes<'a>(
         let values = [
             ("metric", metric(compared, lang)),
             ("margin", number::percent(Settings::default().margin)),
+            ("load", load.clone()),
         ];
-        let none = Text::NoBestSetting.with(lang, &values);
+        let text = if load.is_empty() {
+            Text::NoBestSetting
+        } else {
+            Text::NoBestSettingAt
+        };
+        let none = text.with(lang, &values);
         vec![Pair::new(Text::BestName.text(lang), none)]
     } else {
         vec![

@@ -166,7 +166,7 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
 }
 
 /// Whether two results are of one load and setting, and both have numbers.
-fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
+pub(super) fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
     let setting = |it: &ReportedResult<'_>| it.measured.as_ref().map(|(point, _)| point.key());
     let known = setting(a).zip(setting(b));
     load(a) == load(b) && known.is_some_and(|(a, b)| a == b)
@@ -187,17 +187,22 @@ fn tells_engines_apart(family: &Family<'_>) -> bool {
 }
 
 /// The card of a member, and how many of them served it where that is known.
-pub(super) fn cards(member: &Member<'_>) -> Option<String> {
+pub(super) fn cards(member: &Member<'_>) -> Option<(String, Option<String>)> {
     let card = member.first?.facts.get("card")?;
     let mut counts = member
         .rows
         .iter()
         .filter_map(|row| row.found.summary.as_ref());
     let count = counts.find_map(|summary| summary.tags.get(CARDS));
-    Some(match count.filter(|count| *count != "1") {
+    Some((card.clone(), count.cloned()))
+}
+
+/// `H20 ×4`; a single card without its number.
+fn in_words((card, count): (String, Option<String>)) -> String {
+    match count.filter(|count| count != "1") {
         Some(count) => format!("{card} ×{count}"),
-        None => card.clone(),
-    })
+        None => card,
+    }
 }
 
 impl<'r> Member<'r> {
@@ -218,6 +223,7 @@ impl<'r> Family<'r> {
     /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
     /// A card that all share is not named.
     fn shorten_names(&mut self) {
+        let cards = |member: &Member<'_>| cards(member).map(in_words);
         let cards_of_all: BTreeSet<_> = self.members.iter().map(cards).collect();
         let name = |member: &Member<'_>| {
             let engine = engine(member)?;
@@ -253,7 +259,8 @@ impl<'r> Family<'r> {
     }
 }
 
-/// The load of a result; streams at no limit of the rate are a closed loop.
+/// The load of a result; streams at no limit of the rate are a closed loop, which imports of older
+/// versions do not say.
 pub(super) fn load(result: &ReportedResult<'_>) -> Point {
     let mut point = result.point();
     if point.0.contains_key("concurrency") && point.0.get("rate") == Some(&"inf".into()) {

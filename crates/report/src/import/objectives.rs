@@ -1,5 +1,6 @@
 //! Which objectives results of other tools meet, each by itself and along a ladder.
 
+use super::families::is_repeat;
 use super::{ImportReport, ReportedResult};
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::{ObjectiveResult, SloResult};
@@ -62,21 +63,41 @@ pub(super) fn up_to(
     rows: &[(usize, &ReportedResult<'_>)],
 ) -> Option<Pair> {
     let lang = report.lang;
-    let judged: Vec<(&ReportedResult<'_>, Option<bool>)> = (rows.iter())
-        .filter_map(|(_, it)| Some((*it, it.found.summary.as_ref()?)))
-        .map(|(it, summary)| (it, summary.judged(report.objectives).met))
+    // A server that ran out of memory meets nothing.
+    let met = |it: &ReportedResult<'_>| match &it.found.summary {
+        Some(summary) => Some(summary.judged(report.objectives).met),
+        None => it
+            .found
+            .is_out_of_memory_under_load()
+            .then_some(Some(false)),
+    };
+    let mut judged: Vec<(&ReportedResult<'_>, Option<bool>)> = (rows.iter())
+        .filter_map(|(_, it)| Some((*it, met(it)?)))
         .collect();
+    judged.sort_by(|(a, _), (b, _)| a.own_load().order(&b.own_load()));
+    // Of a load that was measured again, all must meet them.
+    judged.dedup_by(|(later, again), (first, met)| {
+        let is_same = is_repeat(later, first);
+        if is_same {
+            *met = match (*met, *again) {
+                (Some(a), Some(b)) => Some(a && b),
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                _ => None,
+            };
+        }
+        is_same
+    });
     let is_ladder = judged.iter().all(|(it, _)| it.own_load().0.len() == 1);
     if report.objectives.is_empty() || judged.len() < 2 || !is_ladder {
         return None;
     }
     let distinct: BTreeSet<String> = judged.iter().map(|(it, _)| it.load(lang)).collect();
-    let of_one_load = distinct.len() == 1;
+    let by_number = distinct.len() < judged.len();
     let of = |met: Option<bool>| judged.iter().filter(move |(_, own)| *own == met);
     let loads = |met: Option<bool>| {
         // Settings of one load are told apart by their numbers.
         let named = |it: &ReportedResult<'_>| {
-            if of_one_load {
+            if by_number {
                 format!("#{}", it.number)
             } else {
                 it.load(lang)
@@ -91,7 +112,7 @@ pub(super) fn up_to(
     pieces.push(match of(Some(true)).next_back() {
         None if of(None).count() == judged.len() => None,
         None => Some(ImportText::MetNowhere.text(lang).to_owned()),
-        Some((last, _)) if first_not_met.is_none_or(|first| first >= met) && !of_one_load => {
+        Some((last, _)) if first_not_met.is_none_or(|first| first >= met) && !by_number => {
             let rates = last.throughput();
             let tokens = (rates.output_tokens_per_s).map(|it| (it, Unit::TokensPerSecond));
             let requests = (rates.requests_per_s).map(|it| (it, Unit::RequestsPerSecond));

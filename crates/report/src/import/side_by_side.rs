@@ -128,8 +128,13 @@ impl<'r> Family<'r> {
 
     /// Rates are those of whole servers: which cards these have, where they differ.
     fn other_cards(&self, lang: Lang) -> Option<Pair> {
-        let known: BTreeSet<String> = self.measured().filter_map(cards).collect();
-        let is_counted = |member: &Member<'_>| cards(member).is_some_and(|it| it.contains('×'));
+        let in_words = |(card, count): (String, Option<String>)| match count {
+            Some(count) => format!("{card} ×{count}"),
+            None => card,
+        };
+        let known = self.measured().filter_map(cards).map(in_words);
+        let known: BTreeSet<String> = known.collect();
+        let is_counted = |member: &Member<'_>| cards(member).is_some_and(|(_, it)| it.is_some());
         let text = if self.measured().all(is_counted) {
             ImportText::OtherCards
         } else {
@@ -142,11 +147,17 @@ impl<'r> Family<'r> {
 
     /// What the headings say in brackets, where that is not the same.
     fn in_brackets(&self, lang: Lang) -> Option<Pair> {
-        let inside: BTreeSet<_> = self.measured().map(|member| &member.inside).collect();
-        let told = self.measured().filter(|member| !member.inside.is_empty());
-        let told = told.map(|member| format!("{} {}", member.name, member.inside.join(", ")));
-        let told = PunctuationText::Semicolon.join(lang, &Vec::from_iter(told));
-        (inside.len() > 1).then(|| Pair::new(ImportText::InBrackets.text(lang), told))
+        let shared = |text: &String| self.measured().all(|it| it.inside.contains(text));
+        let own = |member: &Member<'_>| -> Vec<String> {
+            let own = member.inside.iter().filter(|text| !shared(text));
+            own.cloned().collect()
+        };
+        let told = self.measured().map(|member| (member, own(member)));
+        let told = told.filter(|(_, own)| !own.is_empty());
+        let told = told.map(|(member, own)| format!("{} {}", member.name, own.join(", ")));
+        let told: Vec<String> = told.collect();
+        let text = PunctuationText::Semicolon.join(lang, &told);
+        (!told.is_empty()).then(|| Pair::new(ImportText::InBrackets.text(lang), text))
     }
 
     /// Members that could not be measured at all.
@@ -270,12 +281,10 @@ impl<'r> Family<'r> {
     fn ahead(&self, at: &[Option<&'r ReportedResult<'r>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut ranked: Vec<(&Member<'_>, f64, &ReportedResult<'_>)> = Vec::new();
-        let mut apart: f64 = 0.0;
         for (member, row) in self.measured().zip(at) {
             let counted = row.filter(|row| member.counts(row));
             let rated = counted.and_then(|row| Some((member.rate(row, unit)?, row)));
             if let Some((rate, row)) = rated {
-                apart = apart.max(member.apart(unit));
                 ranked.push((member, rate, row));
             }
         }
@@ -292,6 +301,9 @@ impl<'r> Family<'r> {
             return [text, String::new()];
         }
         ranked.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+        // By what share the repeats of the first two differ.
+        let apart = ranked.iter().take(2).map(|(member, ..)| member.apart(unit));
+        let apart = apart.fold(0.0, f64::max);
         match ranked[..] {
             // Shorter answers are other work, as `compare` says, too.
             [_, _, ..] if unit == Unit::TokensPerSecond && are_unlike(&answers) => {
