@@ -272,8 +272,8 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
 
 /// The load of a result, as our own options are spelled, so that loads can meet.
 fn own_point(found: &ImportedResult) -> Point {
-    let own = found.point.iter();
-    let own = own.map(|(axis, value)| (axis.replace('_', "-"), value.clone()));
+    let own = found.load_point().into_iter();
+    let own = own.map(|(axis, value)| (axis.replace('_', "-"), value));
     Point(own.collect())
 }
 

@@ -12,11 +12,6 @@ use inferometer_text::Lang;
 pub(crate) fn conclude(name: &str, results: &mut [ImportedResult]) {
     for found in results.iter_mut() {
         found.file = name.to_owned();
-        // Streams at no limit of the rate are a closed loop, whether somebody says so or not.
-        if found.point.contains_key("concurrency") && found.point.get("rate") == Some(&"inf".into())
-        {
-            found.point.remove("rate");
-        }
     }
     let doubts = doubts(results);
     for (found, doubts) in results.iter_mut().zip(doubts) {

@@ -40,7 +40,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Option<Vec<Impor
     }
     let Some((name, metric)) = metric_above(table.first, notes) else {
         // It is of loads or lengths, and nobody knows what its cells are: it is named as unread.
-        notes.failed.push((table.first, table.last));
+        notes.unknown.push((table.first, table.last));
         return None;
     };
     let cells = rows.iter().flat_map(|row| row.iter().skip(1));

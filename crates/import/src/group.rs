@@ -77,7 +77,8 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
                 .get(&around)
                 .is_some_and(|servers| servers.len() > 1);
             let is_ladder = loads.iter().collect::<BTreeSet<_>>().len() > 1;
-            if !is_ladder && !(is_mixed && loads.len() > 1) {
+            let stands_alone = is_ladder || (is_mixed && loads.len() > 1);
+            if !stands_alone {
                 *place = around;
             }
         }
@@ -181,5 +182,5 @@ fn shared_headings(groups: &[(Place<'_>, Vec<usize>)]) -> usize {
 
 /// The load of a result, to find others of the same.
 pub(crate) fn load(found: &ImportedResult) -> String {
-    Point(found.point.clone()).key()
+    Point(found.load_point()).key()
 }

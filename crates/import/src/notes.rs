@@ -9,6 +9,8 @@ pub(crate) struct Notes<'a> {
     taken: Vec<bool>,
     /// Spans of lines that are a result's and cannot be read.
     pub(crate) failed: Vec<(usize, usize)>,
+    /// Tables of loads or lengths whose cells nobody knows, unless another reader takes them.
+    pub(crate) unknown: Vec<(usize, usize)>,
     /// Lines of fenced text without a result, once the results are known.
     pub(crate) code: Vec<bool>,
 }
@@ -27,6 +29,7 @@ impl<'a> Notes<'a> {
             starts,
             taken,
             failed: Vec::new(),
+            unknown: Vec::new(),
             code: Vec::new(),
         }
     }

@@ -49,11 +49,9 @@ pub fn read(name: &str, text: &str) -> Imported {
 /// Lines that nobody took and that carry a metric with a number, those of results that cannot be
 /// read, and commands without a result.
 fn unread(notes: &Notes<'_>, without_result: Vec<(usize, usize)>) -> Vec<(u64, u64)> {
-    let failed = notes
-        .failed
-        .iter()
-        .filter(|(first, _)| !notes.is_taken(*first));
-    let spans = without_result.iter().chain(failed);
+    let is_left = |(first, _): &&(usize, usize)| !notes.is_taken(*first);
+    let unknown = notes.unknown.iter().filter(is_left);
+    let spans = without_result.iter().chain(&notes.failed).chain(unknown);
     let mut lines: Vec<usize> = spans.flat_map(|&(first, last)| first..=last).collect();
     lines.extend((0..notes.lines.len()).filter(|line| {
         if notes.is_taken(*line) {

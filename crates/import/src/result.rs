@@ -150,6 +150,16 @@ impl ImportedResult {
         is_said && !self.point.is_empty()
     }
 
+    /// The point by which it meets others: streams at no limit of the rate are a closed loop,
+    /// whether the source says so or not.
+    pub fn load_point(&self) -> BTreeMap<String, Value> {
+        let mut point = self.point.clone();
+        if point.contains_key("concurrency") && point.get("rate") == Some(&"inf".into()) {
+            point.remove("rate");
+        }
+        point
+    }
+
     /// First and last line, from 0.
     pub(crate) fn span(&self) -> (usize, usize) {
         let index = |line: u64| usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);

@@ -34,6 +34,17 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         let end = (last + 1).min(is_prose.len());
         is_prose[first.min(end)..end].fill(false);
     }
+    // Above several models a heading names the cards of the host, and not of each model.
+    let mut models: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
+    for found in results.iter() {
+        let Some(model) = found.facts.get("model") else {
+            continue;
+        };
+        for depth in 1..=found.section.len() {
+            let below = models.entry(found.section[..depth].to_vec()).or_default();
+            below.insert(model.clone());
+        }
+    }
     // Results stand in the order of their lines, so that every line is looked at once.
     let (mut seen, mut home, mut named) = (0, 0, BTreeSet::new());
     for found in results {
@@ -53,11 +64,12 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         let only = named.first().filter(|_| is_own && named.len() == 1);
         let only = only.copied().or_else(|| by_flags(found.flags.as_ref()?));
         let headings = || {
-            found
-                .section
-                .iter()
-                .rev()
-                .find_map(|title| of_heading(title))
+            let depths = (1..=found.section.len()).rev();
+            let mut of_one_model = depths.filter(|depth| {
+                let below = models.get(&found.section[..*depth]);
+                below.is_none_or(|models| models.len() == 1)
+            });
+            of_one_model.find_map(|depth| of_heading(&found.section[depth - 1]))
         };
         let only = only.or_else(headings);
         if let (Some(summary), Some(cards)) = (&mut found.summary, only) {
@@ -208,5 +220,22 @@ mod tests {
                 .cloned()
         };
         assert_eq!([cards(0), cards(2)], [Some("4".to_owned()), None]);
+    }
+
+    #[test]
+    fn the_cards_of_a_host_are_not_those_of_each_of_its_models() {
+        let table = "| 并发 | QPS |\n|---|---|\n| 1 | 0.1 |\n| 4 | 0.4 |\n";
+        let cards = |notes: &str| {
+            let results = crate::read("notes", notes).results.into_iter();
+            let tags = results.map(|found| found.summary.unwrap().tags.get(CARDS).cloned());
+            tags.collect::<Vec<_>>()
+        };
+        let host = format!(
+            "# t\n\n## MindIE (8×910B4)\n\n### Qwen2.5-7B\n\n{table}\n### Qwen2.5-32B (4×910B4)\n\n{table}"
+        );
+        let four = Some("4".to_owned());
+        assert_eq!(cards(&host), [None, None, four.clone(), four]);
+        let one = format!("# t\n\n## MindIE (8×910B4)\n\n### Qwen2.5-72B\n\n{table}");
+        assert_eq!(cards(&one), vec![Some("8".to_owned()); 2]);
     }
 }

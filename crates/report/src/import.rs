@@ -174,7 +174,7 @@ impl<'a> ImportReport<'a> {
 
 impl<'a> ReportedResult<'a> {
     fn point(&self) -> Point {
-        Point(self.found.point.clone())
+        Point(self.found.load_point())
     }
 
     /// First and last line; absent for a database.

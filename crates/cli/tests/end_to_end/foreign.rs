@@ -624,3 +624,59 @@ fn trials_in_a_note_are_selected_by_their_settings_and_equal_ones_meet() {
         assert!(joined.contains(expected), "{expected}: {}", compared.stdout);
     }
 }
+
+#[test]
+fn a_result_is_not_compared_with_itself_and_a_heading_is_selected_as_it_is_printed() {
+    let place = Place::new();
+    let trial = |name: &str, flags: &str, rate: f64| {
+        format!(
+            "### {name}\n\n```\nvllm serve Qwen/Qwen2.5-7B-Instruct --port 8000 {flags}\n```\n\n\
+             | concurrency | requests | req/s | output tok/s |\n|---|---|---|---|\n\
+             | 64 | 500 | {rate} | {} |\n\n",
+            rate * 200.0
+        )
+    };
+    let text = "# Trials\n\n".to_owned()
+        + &trial("batch tok/s", "--max-num-batched-tokens 8192", 6.5)
+        + &trial("cache", "--kv-cache-dtype fp8", 7.9)
+        + &trial(
+            "both",
+            "--max-num-batched-tokens 8192 --kv-cache-dtype fp8",
+            8.0,
+        );
+    place.write("notes.md", &text);
+    let [a, b] = [
+        "notes.md@max-num-batched-tokens=8192",
+        "notes.md@kv-cache-dtype=fp8",
+    ];
+    let shared = place.run(&["compare", a, b]);
+    assert_eq!(shared.code, Some(2), "{shared:?}");
+    assert!(
+        shared.stderr.contains("both hold result #3"),
+        "{}",
+        shared.stderr
+    );
+    let apart = place.run(&[
+        "compare",
+        "notes.md#batch tok/s",
+        "notes.md#cache",
+        "--lang",
+        "en",
+    ]);
+    assert_ne!(apart.code, Some(2), "{apart:?}");
+    assert!(apart.stdout.contains("+21.5"), "{}", apart.stdout);
+}
+
+#[test]
+fn a_table_whose_cells_nobody_knows_is_named_as_unread() {
+    let place = Place::new();
+    let table = |name: &str, cell: &str| {
+        format!(
+            "{name}\n\n| 输入长度(字)\\并发 | 8 | 16 |\n| --- | --- | --- |\n| 1000 | {cell} | {cell} |\n| 2000 | {cell} | {cell} |\n\n"
+        )
+    };
+    place.write("notes.md", table("QPS", "6") + &table("合计分", "46"));
+    let all = place.run(&["import", "notes.md", "--no-keep", "--lang", "en"]);
+    assert!(all.stdout.contains("Not read"), "{}", all.stdout);
+    assert!(all.stdout.contains("lines 10–13"), "{}", all.stdout);
+}

@@ -126,15 +126,15 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
             // Of a table and its block that contradict each other, the block counts.
             let all = rows.clone();
             let repeats = |row: &ReportedResult<'_>| {
-                let mut same = all.iter().filter(|it| load(it) == load(row));
+                let mut same = all.iter().filter(|it| it.point() == row.point());
                 is_contradicted(row) && same.any(|it| !is_contradicted(it))
             };
             rows.retain(|row| !repeats(row));
             // What was measured again because it had gone wrong is not held against anything.
             let sound: BTreeSet<String> = (rows.iter().filter(|row| is_sound(row)))
-                .map(|row| load(row).key())
+                .map(|row| row.point().key())
                 .collect();
-            rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
+            rows.retain(|row| is_sound(row) || !sound.contains(&row.point().key()));
             // Of one load and setting, what was measured again is a repeat of the first.
             let all = rows.clone();
             let is_again = |at: usize| all[..at].iter().any(|it| is_repeat(it, all[at]));
@@ -169,7 +169,7 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
 pub(super) fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
     let setting = |it: &ReportedResult<'_>| it.measured.as_ref().map(|(point, _)| point.key());
     let known = setting(a).zip(setting(b));
-    load(a) == load(b) && known.is_some_and(|(a, b)| a == b)
+    a.point() == b.point() && known.is_some_and(|(a, b)| a == b)
 }
 
 fn is_contradicted(result: &ReportedResult<'_>) -> bool {
@@ -215,7 +215,7 @@ impl<'r> Member<'r> {
 
     pub(super) fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
         let mut rows = self.rows.iter();
-        rows.find(|row| load(row) == *wanted).copied()
+        rows.find(|row| row.point() == *wanted).copied()
     }
 }
 
@@ -247,7 +247,7 @@ impl<'r> Family<'r> {
     /// Whether several have one result for each load, and a load in common.
     fn is_comparable(&self) -> bool {
         let loads = |member: &Member<'_>| -> BTreeSet<String> {
-            member.rows.iter().map(|it| load(it).key()).collect()
+            member.rows.iter().map(|it| it.point().key()).collect()
         };
         let all: Vec<BTreeSet<String>> = self.measured().map(loads).collect();
         let single =
@@ -257,16 +257,6 @@ impl<'r> Family<'r> {
             && self.measured().zip(&all).all(single)
             && distinct.len() < all.iter().map(BTreeSet::len).sum()
     }
-}
-
-/// The load of a result; streams at no limit of the rate are a closed loop, which imports of older
-/// versions do not say.
-pub(super) fn load(result: &ReportedResult<'_>) -> Point {
-    let mut point = result.point();
-    if point.0.contains_key("concurrency") && point.0.get("rate") == Some(&"inf".into()) {
-        point.0.remove("rate");
-    }
-    point
 }
 
 pub(super) fn is_sound(result: &ReportedResult<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! Groups of an import that differ in one heading only, side by side: throughput by load, and who
 //! is ahead.
 
-use super::families::{Family, Member, cards, comparable, is_sound, load};
+use super::families::{Family, Member, cards, comparable, is_sound};
 use super::{ImportReport, ReportedResult, in_brief, shared_lengths};
 use inferometer_compare::{
     Group, Metric, RunSample, Settings, Verdict, are_other_lengths, compare,
@@ -176,7 +176,7 @@ impl<'r> Family<'r> {
         };
         let best_of = |member: &Member<'r>| {
             let known = member.rows.iter();
-            let known = known.filter_map(|row| Some((sound(member, row)?, load(row))));
+            let known = known.filter_map(|row| Some((sound(member, row)?, row.point())));
             known.max_by(|a, b| a.0.total_cmp(&b.0))
         };
         let mut best: Vec<(&Member<'r>, (f64, Point))> = (self.members.iter())
@@ -252,11 +252,11 @@ impl<'r> Family<'r> {
     fn table(&self, unit: Unit, lang: Lang) -> Table {
         let mut loads: Vec<&ReportedResult<'_>> = Vec::new();
         for row in self.members.iter().flat_map(|member| &member.rows) {
-            if loads.iter().all(|known| load(known) != load(row)) {
+            if loads.iter().all(|known| known.point() != row.point()) {
                 loads.push(row);
             }
         }
-        loads.sort_by(|a, b| load(a).order(&load(b)));
+        loads.sort_by(|a, b| a.point().order(&b.point()));
         let mut columns = vec![Column::key(ImportText::Load.text(lang))];
         let titles = self
             .measured()
@@ -265,7 +265,7 @@ impl<'r> Family<'r> {
         columns.push(Column::left(ImportText::Ahead.text(lang)));
         columns.push(Column::left(ImportText::AheadOf.text(lang)));
         let line = |one: &ReportedResult<'_>| {
-            let load = load(one);
+            let load = one.point();
             let at = Vec::from_iter(self.measured().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(self.in_brief(&load, lang))];
             let of_members = self.measured().zip(&at);
@@ -328,7 +328,7 @@ impl<'r> Family<'r> {
                     format!("+{} %", number::mean(100.0 * (ratio - 1.0)))
                 };
                 let ahead = format!("{} {by}", first.name);
-                let ahead = match unsure([first, second], &load(row), unit) {
+                let ahead = match unsure([first, second], &row.point(), unit) {
                     Some(Unsure::Chance) => {
                         ImportText::NotCertainlyAhead.with(lang, &[("ahead", ahead)])
                     }
@@ -358,7 +358,7 @@ fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
         let run = |row: &ReportedResult<'_>| {
             let summary = row.found.summary.as_ref()?.to_summary();
             let answered = row.found.summary.as_ref()?.requests.answered();
-            let run = RunSample::imported(row.found.tool.name(), load(row), summary);
+            let run = RunSample::imported(row.found.tool.name(), row.point(), summary);
             Some(RunSample { answered, ..run })
         };
         let rows = member.rows.iter().filter(|row| member.counts(row));

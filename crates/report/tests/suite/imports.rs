@@ -504,3 +504,14 @@ fn a_lead_that_requests_so_few_cannot_show_is_marked_and_headings_match_without_
         "{shown}"
     );
 }
+
+#[test]
+fn a_load_at_which_memory_ran_out_misses_the_objectives() {
+    let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
+    let rungs = [(8, 300, 0, 400), (16, 500, 0, 600), (32, 700, 0, 850)];
+    let notes = ladder("vLLM", &rungs) + "| 64 | OOM | | | |\n";
+    let notes = notes.replace("\n\n| 64", "\n| 64");
+    let shown = as_markdown(&notes, &slos, Lang::En);
+    let expected = "met up to c32 (700 tok/s); missed at c64";
+    assert!(shown.contains(expected), "{shown}");
+}

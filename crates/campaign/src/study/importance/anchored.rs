@@ -324,7 +324,14 @@ impl Asked<'_> {
             return (Effect::Unclear, None);
         }
         if widest.range() <= self.unnoticed {
-            return (Effect::None, None);
+            // What is none on the whole may be one beside some values of other flags.
+            let alone = self.levels.alone.as_ref().map_or(0.0, Group::range);
+            let effect = if alone > self.unnoticed {
+                Effect::Mixed
+            } else {
+                Effect::None
+            };
+            return (effect, None);
         }
         let default = self.default.and_then(|it| widest.worth_of(it, self.flag));
         let met = self.met(widest);
@@ -339,7 +346,7 @@ impl Asked<'_> {
 
     /// From the worst level that pairs know to the best.
     fn spread(&self) -> Option<Spread> {
-        let widest = self.levels.widest();
+        let widest = self.levels.alone.as_ref()?;
         let by_worth = |(_, a): &&(Vec<Value>, f64), (_, b): &&(Vec<Value>, f64)| a.total_cmp(b);
         let (worst, best) = widest
             .0

@@ -30,6 +30,8 @@ pub(in super::super) struct Levels {
     apart: Vec<Group>,
     /// Pairs that this rests on.
     pub(in super::super) pairs: usize,
+    /// The levels that differ the most in pairs of trials that are alike in all other flags.
+    pub(in super::super) alone: Option<Group>,
 }
 
 /// Levels of a flag by what they are worth against one of them; levels that cannot be told apart
@@ -169,6 +171,12 @@ pub(in super::super) fn levels<'a>(
         })
         .collect();
     let mut steps = steps(&flags, runs);
+    let alone: Vec<Group> = (flags.iter().zip(&steps))
+        .map(|(flag, steps)| {
+            let levels = settled(flag, &steps.list(), anchor.get(flag.name));
+            levels.widest().clone()
+        })
+        .collect();
     let mut known = 0;
     loop {
         for (flag, steps) in flags.iter_mut().zip(&steps) {
@@ -189,8 +197,10 @@ pub(in super::super) fn levels<'a>(
             break;
         }
     }
-    let found = flags.into_iter().zip(steps).map(|(flag, steps)| {
-        let levels = settled(&flag, &steps.list(), anchor.get(flag.name));
+    let found = flags.into_iter().zip(steps).zip(alone);
+    let found = found.map(|((flag, steps), alone)| {
+        let mut levels = settled(&flag, &steps.list(), anchor.get(flag.name));
+        levels.alone = Some(alone).filter(|alone| alone.0.len() > 1);
         (flag, levels)
     });
     found.collect()
