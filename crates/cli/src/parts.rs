@@ -34,7 +34,18 @@ pub fn read(name: &str) -> anyhow::Result<Imported> {
 
 /// Parts of one file that hold the same result say nothing against each other.
 pub fn refuse_shared(names: &[String]) -> anyhow::Result<()> {
-    let is_part = |name: &&String| !Path::new(name).exists() && name.contains(['@', '#']);
+    // Sweeps and stores of ours have parts, too, and those never share a run.
+    let is_part = |name: &&String| {
+        let mut base = name.as_str();
+        while !Path::new(base).exists() {
+            let Some((outer, _)) = base.rsplit_once(['@', '#']) else {
+                return false;
+            };
+            base = outer;
+        }
+        let base = Path::new(base);
+        base != Path::new(name) && (base.is_file() || Stored::is_at(base))
+    };
     let mut known: Vec<(&String, BTreeSet<(String, u64)>)> = Vec::new();
     for name in names.iter().filter(is_part) {
         let results = read(name)?.results.into_iter();

@@ -347,25 +347,25 @@ impl Asked<'_> {
     /// From the worst level that pairs know to the best.
     fn spread(&self) -> Option<Spread> {
         let widest = self.levels.alone.as_ref()?;
-        let by_worth = |(_, a): &&(Vec<Value>, f64), (_, b): &&(Vec<Value>, f64)| a.total_cmp(b);
-        let (worst, best) = widest
-            .0
-            .iter()
-            .min_by(by_worth)
-            .zip(widest.0.iter().max_by(by_worth))?;
+        let worth = || widest.0.iter().map(|(_, worth)| *worth);
+        let ends = worth().reduce(f64::min).zip(worth().reduce(f64::max));
         // Of several that are worth the same: the default's, or that of the best.
-        let of = |values: &[Value]| {
+        let at = |end: f64| {
+            let alike = widest.0.iter();
+            let alike = alike.filter(|(_, worth)| (worth - end).abs() <= self.unnoticed);
+            let alike: Vec<&Value> = alike.flat_map(|(values, _)| values).collect();
             let known = [self.default, self.best].into_iter().flatten();
-            let mut known = known.filter(|it| values.iter().any(|value| value.same(it)));
-            known.next().or(values.first()).cloned()
+            let mut known = known.filter(|it| alike.iter().any(|value| value.same(it)));
+            known.next().or(alike.first().copied()).cloned()
         };
+        let (worst, best) = ends.map(|(worst, best)| (at(worst), at(best)))?;
         let range = match self.towards {
             Some(Direction::Minimize) => -widest.range(),
             _ => widest.range(),
         };
         (widest.range() > self.unnoticed).then_some(Spread {
-            worst: of(&worst.0)?,
-            best: of(&best.0)?,
+            worst: worst?,
+            best: best?,
             change: range.exp_m1(),
         })
     }
