@@ -255,13 +255,14 @@ const LOAD_NOT_HELD: [DoubtCode; 2] = [DoubtCode::UnfilledStreams, DoubtCode::Sh
 
 /// The best of the valid points whose load was what its name says.
 fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
-    // Waves speak against a point where others go without.
-    let some_steady = (rows.iter()).any(|row| row.valid().any(|it| !it.is_in_step()));
-    let held = |summary: &Summary| {
+    let is_held = |summary: &Summary| {
         let mut doubts = summary.doubts.iter();
-        let in_waves = some_steady && summary.is_in_step();
-        !in_waves && doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
+        doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
     };
+    // Waves speak against a point where another that was held goes without.
+    let is_steady = |summary: &Summary| is_held(summary) && !summary.is_in_step();
+    let some_steady = rows.iter().any(|row| row.valid().any(is_steady));
+    let held = |summary: &Summary| is_held(summary) && !(some_steady && summary.is_in_step());
     let all_can_win = |row: &&MeasuredPoint<'_>| {
         row.summaries().next().is_some() && row.summaries().all(Summary::can_win)
     };
