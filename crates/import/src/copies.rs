@@ -14,6 +14,8 @@ const MOST_ROUNDED: f64 = 0.05;
 
 /// Numbers that two blocks must share to be one that was pasted twice.
 const FEWEST_SHARED: usize = 4;
+/// Likewise of the cells of two tables.
+const FEWEST_OF_CELLS: usize = 2;
 
 /// Blocks of one load that a row is held against; more are a list of something else.
 const MOST_BLOCKS: usize = 64;
@@ -36,7 +38,7 @@ pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
     let mut blocks: BTreeMap<(&str, Option<String>), Vec<usize>> = BTreeMap::new();
     let mut first_of: BTreeMap<String, usize> = BTreeMap::new();
     for (at, found) in measured().filter(|(_, found)| !is_table(found)) {
-        if let Some(content) = content(found) {
+        if let Some(content) = content(found, FEWEST_SHARED) {
             let first = *first_of.entry(content).or_insert(at);
             repeated[at] = (first != at).then_some(first);
         }
@@ -52,6 +54,15 @@ pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
             .filter(|block| same_load(row, &results[*block]))
             .collect();
         repeated[at] = block_of(row, at, &of_load, results);
+    }
+    // A cell of one table that stands in another one of its section, to the last digit.
+    let mut first_cell: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, cell) in measured().filter(|(_, found)| found.tool == Tool::MarkdownTable) {
+        let content = content(cell, FEWEST_OF_CELLS).filter(|_| repeated[at].is_none());
+        let Some(content) = content else { continue };
+        let first = *first_cell.entry(content).or_insert(at);
+        let is_other_table = results[first].lines != cell.lines;
+        repeated[at] = is_other_table.then_some(first);
     }
     repeated
 }
@@ -159,13 +170,13 @@ pub(crate) fn alike(name: &str, a: f64, b: f64) -> bool {
     apart <= TOLERANCE || is_same(a, b) || is_rounded_time
 }
 
-/// All that a block says, if it is enough to be known again.
-fn content(found: &ImportedResult) -> Option<String> {
+/// All that a block or cell says, if it is enough to be known again.
+fn content(found: &ImportedResult, fewest: usize) -> Option<String> {
     let numbers = numbers(found);
     let load: Vec<_> = found.point.iter().collect();
     let model = found.facts.get("model");
     let place = (&found.file, &found.section, found.tool, model, &found.flags);
-    (numbers.len() >= FEWEST_SHARED).then(|| format!("{:?}", (place, load, numbers)))
+    (numbers.len() >= fewest).then(|| format!("{:?}", (place, load, numbers)))
 }
 
 /// The numbers that tables usually hold, by name.

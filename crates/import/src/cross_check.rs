@@ -28,6 +28,7 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts.extend(unlike_repeats(results));
     doubts.extend(queues(results));
     doubts.extend(copied(results));
+    doubts.extend(other_answers(results));
     doubts.extend(copied_percentiles(results));
     doubts
 }
@@ -87,22 +88,31 @@ fn figures(found: &ImportedResult) -> Vec<String> {
         .collect()
 }
 
-/// Results that are said to be of another engine, card, model or command, and have the figures
-/// of each other at every load that both have.
+/// Results that are said to be of another engine, card, model, command or heading, and have the
+/// figures of each other at every load that both have; below another heading of the same server,
+/// where others of their loads differ: a ladder that is told twice as a whole is a summary.
 fn copied(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
-    type Of<'a> = (
-        &'a BTreeMap<String, String>,
-        Option<&'a BTreeMap<String, Value>>,
-    );
-    let of = |at: usize| -> Of<'_> { (&results[at].facts, results[at].flags.as_ref()) };
+    let of = |at: usize| (&results[at].facts, results[at].flags.as_ref());
+    let section = |at: usize| results[at].section.as_slice();
     let mut alike: BTreeMap<(String, Vec<String>), Vec<usize>> = BTreeMap::new();
+    let mut loads: BTreeMap<&[String], BTreeMap<String, Vec<String>>> = BTreeMap::new();
     for (at, found) in results.iter().enumerate() {
         let figures = figures(found);
         if found.summary.is_some() && figures.len() >= 2 {
             let load = Point(found.point.clone()).to_string();
+            let here = loads.entry(&found.section).or_default();
+            here.insert(load.clone(), figures.clone());
             alike.entry((load, figures)).or_default().push(at);
         }
     }
+    // Loads of two sections whose figures differ.
+    let differing = |[a, b]: [&[String]; 2]| {
+        let (a, b) = (&loads[a], &loads[b]);
+        let differ = a
+            .iter()
+            .filter(|(load, own)| b.get(*load).is_some_and(|it| it != *own));
+        differ.count()
+    };
     // Pairs of one file that stand under the same two headings belong together.
     type Headings<'a> = [&'a [String]; 2];
     type Alike = ([usize; 2], usize);
@@ -111,8 +121,8 @@ fn copied(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
         let pair = places
             .windows(2)
             .filter_map(|pair| <[usize; 2]>::try_from(pair).ok());
-        for pair in pair.filter(|[a, b]| of(*a) != of(*b)) {
-            let sections = pair.map(|at| results[at].section.as_slice());
+        for pair in pair.filter(|[a, b]| of(*a) != of(*b) || section(*a) != section(*b)) {
+            let sections = pair.map(section);
             pairs
                 .entry(sections)
                 .or_default()
@@ -120,13 +130,21 @@ fn copied(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
         }
     }
     let mut doubts = Vec::new();
-    for rows in pairs.into_values() {
-        if rows.iter().map(|(_, count)| count).sum::<usize>() < FEWEST_COPIED {
+    for (sections, rows) in pairs {
+        let is_of_others = rows.iter().all(|([a, b], _)| of(*a) != of(*b));
+        let is_part = rows.len() > 1 && differing(sections) >= rows.len();
+        let figures: usize = rows.iter().map(|(_, count)| count).sum();
+        if figures < FEWEST_COPIED || !(is_of_others || is_part) {
             continue;
         }
         for ([a, b], _) in rows {
             for (at, other) in [(a, b), (b, a)] {
-                let (lines, other) = (results[other].lines, name_of(&results[other]));
+                let lines = results[other].lines;
+                let other = if is_of_others {
+                    name_of(&results[other])
+                } else {
+                    section(other).last().cloned().unwrap_or_default()
+                };
                 doubts.push((at, ImportDoubt::Copied { lines, other }));
             }
         }
@@ -149,6 +167,39 @@ fn name_of(found: &ImportedResult) -> String {
         facts if facts.is_empty() => printable(&command(), 120),
         facts => facts.join(", "),
     }
+}
+
+/// Fewest results of one ask of which one may have other answers.
+const FEWEST_OF_ASK: usize = 4;
+/// How many times as long or as short as those of the others answers must be to be other work.
+const OTHER_WORK: f64 = 2.0;
+
+/// Results whose answers are much shorter or longer than those of the same ask in the same section:
+/// what a wrong prompt, an early stop or a refusal in words leaves.
+fn other_answers(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    let mut asks: BTreeMap<_, Vec<(usize, f64)>> = BTreeMap::new();
+    for (at, found) in results.iter().enumerate() {
+        let asked =
+            ["ask_chars", "output_tokens"].map(|axis| found.point.get(axis).map(Value::to_string));
+        let template = found.facts.get("template");
+        let mean = found.summary.as_ref().and_then(|it| it.tokens.output_mean);
+        if let (true, Some(mean)) = (asked.iter().any(Option::is_some), mean) {
+            let key = (&found.file, &found.section, template, asked);
+            asks.entry(key).or_default().push((at, mean));
+        }
+    }
+    let mut doubts = Vec::new();
+    for answers in asks.into_values().filter(|it| it.len() >= FEWEST_OF_ASK) {
+        let mut means = Vec::from_iter(answers.iter().map(|(_, mean)| *mean));
+        means.sort_by(f64::total_cmp);
+        let others = means[means.len() / 2];
+        for (at, mean) in answers {
+            if (mean / others).max(others / mean) >= OTHER_WORK {
+                doubts.push((at, ImportDoubt::OtherAnswers { mean, others }));
+            }
+        }
+    }
+    doubts
 }
 
 /// Share of an offered rate below which a server has fallen behind, if first tokens also wait so

@@ -7,11 +7,13 @@ use crate::failure_words::{is_failure, is_out_of_memory};
 use crate::label::{Field, Label, label};
 use crate::load_table::assumed;
 use crate::notes::Notes;
-use crate::quantity::{count, leading_number, number, quantity};
+use crate::quantity::{Unit, count, leading_number, number, quantity};
 use crate::result::{ImportedResult, Tool};
+use crate::section;
 use crate::table::TextTable;
 use crate::time_unit;
 use inferometer_text::hostile::printable;
+use std::collections::BTreeSet;
 
 /// What the two names in a corner may stand between.
 const BETWEEN: [&str; 7] = ["\\", "＼", "/", "／", "×", " x ", " vs "];
@@ -28,61 +30,180 @@ const AXES: [(&str, &str); 4] = [
     ("rate", "request rate|request-rate|请求速率|到达率"),
 ];
 
-/// The results of a table, a cell each; `None` if it is of another form.
-pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Option<Vec<ImportedResult>> {
-    let (header, rows) = table.rows.split_first()?;
-    let corner = header.first()?.as_str();
-    let (down, across) = edges(corner)?;
-    let columns = values(header.iter().skip(1))?;
-    let levels = values(rows.iter().filter_map(|row| row.first()))?;
-    if levels.len() != rows.len() {
-        return None;
-    }
-    let Some((name, metric)) = metric_above(table.first, notes) else {
-        // It is of loads or lengths, and nobody knows what its cells are: it is named as unread.
-        notes.unknown.push((table.first, table.last));
-        return None;
-    };
-    let cells = rows.iter().flat_map(|row| row.iter().skip(1));
-    let all = [(name.as_str(), cells.map(String::as_str).collect())];
-    let units = time_unit::units(&all, &vec![None; all[0].1.len()]);
-    let mut assumed = assumed(&all, &units);
-    assumed.push(Assumption::RowsByColumns {
-        name: printable(corner, 80),
-    });
-    let mut found = Vec::new();
-    for (row, level) in rows.iter().zip(&levels) {
-        for (cell, column) in row.iter().skip(1).zip(&columns) {
-            let mut builder = ResultBuilder::default();
-            for (axis, value) in [(&down, *level), (&across, *column)] {
-                builder.point.insert(axis.clone(), number(value));
-                if axis == "concurrency" {
-                    builder.summary.concurrency.configured = count(value);
-                }
-            }
-            let error = (is_out_of_memory(cell) || is_failure(cell)).then_some(cell);
-            match (error, quantity(cell)) {
-                (None, Some(mut value)) => {
-                    value.unit = value.unit.or(units[0]);
-                    builder.set(&name, metric, value);
-                    builder.assumed.clone_from(&assumed);
-                }
-                (None, None) => continue,
-                (Some(_), _) => {}
-            }
-            let mut result = builder.finish(Tool::MarkdownTable, (table.first, table.last));
-            if let Some(error) = error {
-                result.error = Some(printable(error, 80));
-                result.summary = None;
-            }
-            found.push(result);
+/// Tables of one study below each other, `tok/s（并发 32）` and `QPS（并发 32）`: what each has of a cell
+/// is of one result.
+pub(crate) struct Crossed {
+    edges: (String, String),
+    corner: String,
+    levels: Vec<f64>,
+    columns: Vec<f64>,
+    grids: Vec<Grid>,
+}
+
+/// The cells of one metric.
+struct Grid {
+    /// First and last line of the table.
+    lines: (usize, usize),
+    caption: Caption,
+    rows: Vec<Vec<String>>,
+    unit: Option<Unit>,
+    assumed: Vec<Assumption>,
+}
+
+/// The line above that says what the cells are.
+struct Caption {
+    line: usize,
+    /// The metric as it is written there.
+    name: String,
+    label: Label,
+    /// What it says beside the metric: `生成 1000 字`.
+    beside: String,
+}
+
+impl Crossed {
+    /// The first of such tables; `None` if it is of another form.
+    pub(crate) fn begin(table: &TextTable, notes: &mut Notes<'_>) -> Option<Crossed> {
+        let (header, rows) = table.rows.split_first()?;
+        let corner = header.first()?.as_str();
+        let edges = edges(corner)?;
+        let columns = values(header.iter().skip(1))?;
+        let levels = values(rows.iter().filter_map(|row| row.first()))?;
+        if levels.len() != rows.len() {
+            return None;
         }
+        let Some(caption) = caption_above(table.first, notes) else {
+            // It is of loads or lengths, and nobody knows what its cells are: it is named as unread.
+            notes.unknown.push((table.first, table.last));
+            return None;
+        };
+        let cells = |row: &Vec<String>| row.iter().skip(1).cloned().collect();
+        let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+        let flat = rows.iter().flatten().map(String::as_str).collect();
+        let all = [(caption.name.as_str(), flat)];
+        let units = time_unit::units(&all, &vec![None; all[0].1.len()]);
+        let assumed = assumed(&all, &units);
+        let is_measured = rows.iter().flatten().any(|cell| quantity(cell).is_some());
+        is_measured.then(|| Crossed {
+            edges,
+            corner: printable(corner, 80),
+            levels,
+            columns,
+            grids: vec![Grid {
+                lines: (table.first, table.last),
+                caption,
+                rows,
+                unit: units[0],
+                assumed,
+            }],
+        })
     }
-    let is_measured = found.iter().any(|result| result.summary.is_some());
-    is_measured.then(|| {
-        notes.take((table.first, table.last));
+
+    /// Takes a table in that has another metric of the same cells.
+    pub(crate) fn take(&mut self, table: &TextTable, notes: &mut Notes<'_>) -> bool {
+        let unknown = notes.unknown.len();
+        let Some(mut other) = Crossed::begin(table, notes) else {
+            notes.unknown.truncate(unknown);
+            return false;
+        };
+        let (Some(next), Some(last)) = (other.grids.pop(), self.grids.last()) else {
+            return false;
+        };
+        let own = &next.caption;
+        let known = || self.grids.iter().map(|grid| &grid.caption);
+        let is_other_metric = known().all(|it| it.label.field != own.label.field);
+        let is_named_alike =
+            known().all(|it| it.beside == own.beside && marks(&it.name) == marks(&own.name));
+        let mut between = last.lines.1 + 1..next.lines.0;
+        let is_same_section = between
+            .all(|line| line == own.line || section::heading(notes.lines[line].trim()).is_none());
+        let is_same = (&self.edges, &self.levels, &self.columns)
+            == (&other.edges, &other.levels, &other.columns);
+        let is_taken = is_same && is_other_metric && is_named_alike && is_same_section;
+        if is_taken {
+            self.grids.push(next);
+        }
+        is_taken
+    }
+
+    /// A result for each cell; none where no table has a figure of speed.
+    pub(crate) fn finish(self, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
+        let lines = self.grids.iter().map(|grid| grid.lines);
+        let is_speed = |grid: &Grid| is_of_cells(grid.caption.label.field);
+        if !self.grids.iter().any(is_speed) {
+            notes.unknown.extend(lines);
+            return Vec::new();
+        }
+        lines.for_each(|lines| notes.take(lines));
+        if self.grids.len() > 1 {
+            for Caption { line, beside, .. } in self.grids.iter().map(|grid| &grid.caption) {
+                notes.take((*line, *line));
+                notes.captions.insert(*line, beside.clone());
+            }
+        }
+        let mut found = Vec::new();
+        for (row, level) in self.levels.iter().enumerate() {
+            for (at, column) in self.columns.iter().enumerate() {
+                found.extend(self.cell((row, *level), (at, *column)));
+            }
+        }
         found
-    })
+    }
+
+    fn cell(
+        &self,
+        (row, level): (usize, f64),
+        (at, column): (usize, f64),
+    ) -> Option<ImportedResult> {
+        let mut builder = ResultBuilder::default();
+        for (axis, value) in [(&self.edges.0, level), (&self.edges.1, column)] {
+            builder.point.insert(axis.clone(), number(value));
+            if axis == "concurrency" {
+                builder.summary.concurrency.configured = count(value);
+            }
+        }
+        let cells = self.grids.iter();
+        let cells = cells.filter_map(|grid| Some((grid, grid.rows.get(row)?.get(at)?)));
+        let mut error = None;
+        for (grid, cell) in cells {
+            if is_out_of_memory(cell) || is_failure(cell) {
+                error.get_or_insert(cell);
+            } else if let Some(mut value) = quantity(cell) {
+                value.unit = value.unit.or(grid.unit);
+                builder.set(&grid.caption.name, grid.caption.label, value);
+                builder.assumed.extend(grid.assumed.iter().cloned());
+            }
+        }
+        if error.is_none() && builder.results() == 0 {
+            return None;
+        }
+        let name = self.corner.clone();
+        builder.assumed.push(Assumption::RowsByColumns { name });
+        let (first, last) = (self.grids.first()?.lines.0, self.grids.last()?.lines.1);
+        let mut result = builder.finish(Tool::MarkdownTable, (first, last));
+        if let Some(error) = error {
+            result.error = Some(printable(error, 80));
+            result.summary = None;
+            result.assumed.clear();
+        }
+        derive_output_mean(&mut result);
+        Some(result)
+    }
+}
+
+/// Tokens of an answer, where one table has those of a second and another the answers.
+fn derive_output_mean(found: &mut ImportedResult) {
+    let Some(summary) = &mut found.summary else {
+        return;
+    };
+    let rates = summary.throughput;
+    let pair = rates.output_tokens_per_s.zip(rates.requests_per_s);
+    let mean = pair
+        .filter(|(_, per_s)| *per_s > 0.0)
+        .map(|(tokens, per_s)| tokens / per_s);
+    if let (None, Some(mean)) = (summary.tokens.output_mean, mean) {
+        summary.tokens.output_mean = Some(mean);
+        found.derived.push("tokens.output_mean".into());
+    }
 }
 
 /// The axes that a corner names, of the rows and of the columns.
@@ -126,18 +247,53 @@ fn values<'a>(cells: impl Iterator<Item = &'a String>) -> Option<Vec<f64>> {
 }
 
 /// What the cells are, by the nearest line above that says it: `输出 tokens/s，行为输入长度`.
-fn metric_above(first: usize, notes: &Notes<'_>) -> Option<(String, Label)> {
+fn caption_above(first: usize, notes: &Notes<'_>) -> Option<Caption> {
     let above = (first.saturating_sub(LARGEST_GAP)..first).rev();
-    let mut said = above.filter(|at| !notes.is_taken(*at)).flat_map(|at| {
-        let text = notes.bare(at).trim_start_matches('#');
-        text.split([',', '，', ';', '；', ':', '：', '。', '|'])
-    });
-    said.find_map(|piece| {
-        let name = piece.trim();
-        let label = label(name).or_else(|| of_characters(name));
-        let label = label.filter(|label| is_of_cells(label.field))?;
-        Some((name.to_owned(), label))
+    let mut lines = above.filter(|line| !notes.is_taken(*line));
+    lines.find_map(|line| {
+        let text = notes.bare(line).trim_start_matches('#');
+        let mut pieces = text.split([',', '，', ';', '；', ':', '：', '。', '|']);
+        pieces.find_map(|piece| {
+            let name = piece.trim();
+            let label = label(name).or_else(|| of_characters(name));
+            let label = label.filter(|label| is_of_cells(label.field) || is_share(label.field))?;
+            let bare = name.split(['(', '（']).next().unwrap_or(name);
+            Some(Caption {
+                line,
+                name: name.to_owned(),
+                label,
+                beside: section::plain(&text.replacen(bare, "", 1))
+                    .trim_matches(|c: char| !c.is_alphanumeric())
+                    .to_owned(),
+            })
+        })
     })
+}
+
+/// Whether a metric tells what became of requests: beside others it says which of them count.
+fn is_share(field: Field) -> bool {
+    use Field::*;
+    matches!(
+        field,
+        Failed | Rejected | TimedOut | FailedShare | OkShare | Attainment
+    )
+}
+
+/// Words of a metric's name that tell whose it is, `v1` and `A`, and no percentile.
+fn marks(name: &str) -> BTreeSet<String> {
+    let outside = name.split(['(', '（']).next().unwrap_or(name);
+    let words = outside.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_rank = |word: &str| {
+        let rank = word.to_lowercase();
+        rank.strip_prefix('p')
+            .is_some_and(|digits| digits.parse::<f64>().is_ok())
+    };
+    let is_mark = |word: &&str| {
+        let has_digit = word.contains(|c: char| c.is_ascii_digit());
+        let is_letter = word.len() == 1 && word.chars().all(char::is_uppercase);
+        (has_digit && !is_rank(word)) || is_letter
+    };
+    words.filter(is_mark).map(str::to_owned).collect()
 }
 
 /// Characters a second above a whole table are those of the answers.

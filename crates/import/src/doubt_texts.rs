@@ -49,6 +49,9 @@ inferometer_text::texts! {
         SaidVoidRemedy => "nothing is concluded from it; measure it again", "不据此下结论；请重新测量";
         Copied => "its numbers equal those of lines {first}–{last} to the last digit, which are said to be of something else ({other})", "其数值与第 {first}–{last} 行逐位相同，而后者注明为另一对象（{other}）的结果";
         CopiedRemedy => "one of the two was copied and not measured: use neither until you know which", "两者之一系复制而非实测：弄清之前两者都不可用";
+        ShorterAnswers => "its answers have {mean} tokens, {times} times as few as those of the same ask beside it ({others})", "其回答平均 {mean} 个 token，只有同组相同要求的回答（{others}）的 1/{times}";
+        LongerAnswers => "its answers have {mean} tokens, {times} times as many as those of the same ask beside it ({others})", "其回答平均 {mean} 个 token，是同组相同要求的回答（{others}）的 {times} 倍";
+        OtherAnswersRemedy => "its requests/s and tokens/s are of other work: read some of its answers, and measure it again", "其每秒请求数与吞吐量对应的是不同的工作量：请查看部分回答并重新测量";
         MostPossible => "the most that is possible at all", "可能的上限";
         OutputThroughput => "output throughput", "输出吞吐量";
         InputThroughput => "input throughput", "输入吞吐量";

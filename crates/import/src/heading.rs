@@ -136,7 +136,13 @@ fn is_only_load(text: &str) -> bool {
     let words = NAMES
         .iter()
         .flat_map(|(_, before, behind)| [before, behind]);
-    for word in words.flat_map(|list| list.split('|')).chain(GENERIC) {
+    // The longest first: `生成` is a part of `生成文本长度`.
+    let mut words: Vec<&str> = words
+        .flat_map(|list| list.split('|'))
+        .chain(GENERIC)
+        .collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    for word in words {
         rest = rest.replace(word, "");
     }
     !rest.contains(char::is_alphabetic)
@@ -168,13 +174,9 @@ impl Load {
 
     fn settle(self, found: &mut ImportedResult) {
         let Some(summary) = &mut found.summary else {
-            // A load that could not be served was of these lengths, too.
+            // A load that could not be served was of these lengths and streams, too.
             if !found.point.is_empty() {
-                let lengths = self
-                    .0
-                    .into_iter()
-                    .filter(|(key, _)| key.ends_with("_tokens"));
-                for (key, value) in lengths {
+                for (key, value) in self.0 {
                     found.point.entry(key.to_owned()).or_insert(number(value));
                 }
             }
@@ -241,7 +243,7 @@ const NAMES: [(&str, &str, &str); 6] = [
     ),
     (
         "output_tokens",
-        "output length|output len|output-len|output_len|output|输出长度|输出|osl",
+        "output length|output len|output-len|output_len|output|输出长度|输出|生成长度|生成|osl",
         "",
     ),
     (
@@ -253,9 +255,12 @@ const NAMES: [(&str, &str, &str); 6] = [
 ];
 
 /// Words that say nothing of what was measured.
-const GENERIC: [&str; 8] = [
-    "压测", "测试", "结果", "数", "test", "results", "result", "run",
+const GENERIC: [&str; 10] = [
+    "压测", "测试", "结果", "数", "字符", "字", "test", "results", "result", "run",
 ];
+
+/// Units of a length in characters.
+const CHARS: [&str; 4] = ["字", "characters", "chars", "char"];
 
 /// The load that a heading names: `并发 16`, `concurrency = 64, input 2048`, `8路`.
 fn of_heading(text: &str) -> Load {
@@ -265,17 +270,22 @@ fn of_heading(text: &str) -> Load {
         let words = |list: &'static str| list.split('|').filter(|word| !word.is_empty());
         let named = words(before).flat_map(|word| numbers_behind(&text, word));
         let counted = words(behind).flat_map(|word| numbers_before(&text, word));
-        let mut numbers: Vec<f64> = named.chain(counted).collect();
-        numbers.sort_by(f64::total_cmp);
+        let counted = counted.map(|value| (value, false));
+        let mut numbers: Vec<(f64, bool)> = named.chain(counted).collect();
+        numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
         numbers.dedup();
         // Of several nobody knows which is meant.
-        if let [value] = numbers.as_slice() {
+        if let [(value, in_chars)] = numbers.as_slice() {
+            let key = match (key, in_chars) {
+                ("input_tokens", true) => "input_chars",
+                ("output_tokens", true) => "ask_chars",
+                (key, _) => key,
+            };
             load.0.insert(key, *value);
         }
     }
-    let is_named = ["input_tokens", "output_tokens"]
-        .iter()
-        .any(|key| load.0.contains_key(key));
+    let lengths_of = ["input_tokens", "output_tokens", "input_chars", "ask_chars"];
+    let is_named = lengths_of.iter().any(|key| load.0.contains_key(key));
     if let Some((input, output)) = lengths(&text).filter(|_| !is_named) {
         load.0.insert("input_tokens", input);
         load.0.insert("output_tokens", output);
@@ -314,7 +324,8 @@ fn front_len(text: &str) -> usize {
     text.trim_end_matches(|c: char| c.is_ascii_digit()).len()
 }
 
-fn numbers_behind(text: &str, word: &str) -> Vec<f64> {
+/// Numbers behind a word, and whether they count characters.
+fn numbers_behind(text: &str, word: &str) -> Vec<(f64, bool)> {
     let numbers = text.match_indices(word).filter_map(|(at, _)| {
         let of_the_server = ["tensor", "pipeline", "data", "expert"];
         let before = text[..at].trim_end_matches([' ', '-', '_']);
@@ -336,7 +347,15 @@ fn numbers_behind(text: &str, word: &str) -> Vec<f64> {
         let counts_others = rest
             .trim_start()
             .starts_with(['条', '个', '次', '轮', '倍']);
-        (is_one && !counts_others && value > 0.0).then_some(value)
+        let unit = rest.trim_start_matches([' ', '-', '_']);
+        let of_chars = CHARS.iter().find_map(|chars| unit.strip_prefix(chars));
+        // `输出 50 字/s` is a speed.
+        let speeds = ["/s", "/秒", " per second", "tok/s", "tokens/s"];
+        let is_speed = speeds
+            .iter()
+            .any(|speed| of_chars.unwrap_or(unit).starts_with(speed));
+        let is_length = is_one && !counts_others && !is_speed && value > 0.0;
+        is_length.then_some((value, of_chars.is_some()))
     });
     numbers.collect()
 }
@@ -361,6 +380,9 @@ fn numbers_before(text: &str, word: &str) -> Vec<f64> {
 }
 
 fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
+    if let Some(beside) = notes.captions.get(&line) {
+        return Some(beside.clone()).filter(|beside| !beside.is_empty());
+    }
     // A comment in a program begins like a heading.
     if notes.code.get(line) == Some(&true) && notes.lines[line].trim_start().starts_with('#') {
         return None;
@@ -458,6 +480,16 @@ mod tests {
         for text in ["long 4096/512", "4096 / 512, 20 × concurrency prompts"] {
             assert_eq!(load(text), lengths, "{text}");
         }
+        for text in [
+            "输入 2000 字，生成 1000 字",
+            "input 2000 chars, output 1000-char",
+        ] {
+            assert_eq!(
+                load(text),
+                [("ask_chars", 1000.0), ("input_chars", 2000.0)],
+                "{text}"
+            );
+        }
         assert_eq!(load("request rate 4.5"), [("rate", 4.5)]);
         assert_eq!(load("8路压测"), [("concurrency", 8.0)]);
     }
@@ -477,6 +509,8 @@ mod tests {
             "并发 64/128",
             "128/256/512",
             "n/a 1/2",
+            "输出 50 字/s",
+            "输出 50 tok/s",
         ] {
             assert_eq!(load(text), [], "{text}");
         }

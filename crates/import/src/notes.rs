@@ -1,6 +1,7 @@
 //! A text as lines, and which of them have been read.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 pub(crate) struct Notes<'a> {
     pub(crate) lines: Vec<&'a str>,
@@ -11,6 +12,8 @@ pub(crate) struct Notes<'a> {
     pub(crate) failed: Vec<(usize, usize)>,
     /// Tables of loads or lengths whose cells nobody knows, unless another reader takes them.
     pub(crate) unknown: Vec<(usize, usize)>,
+    /// What lines above tables that were read together say beside the names of their metrics.
+    pub(crate) captions: BTreeMap<usize, String>,
     /// Lines of fenced text without a result, once the results are known.
     pub(crate) code: Vec<bool>,
 }
@@ -30,6 +33,7 @@ impl<'a> Notes<'a> {
             taken,
             failed: Vec::new(),
             unknown: Vec::new(),
+            captions: BTreeMap::new(),
             code: Vec::new(),
         }
     }

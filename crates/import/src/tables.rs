@@ -1,13 +1,14 @@
 //! Results written as tables: which tool's each is, and which belong together.
 
+use crate::crossed_table::Crossed;
 use crate::notes::Notes;
 use crate::quantity::quantity;
 use crate::result::{ImportedResult, Tool};
 use crate::table::{TextTable, tables};
 use crate::unread::UnreadReason;
 use crate::{
-    aiperf_aggregate, aiperf_table, crossed_table, evalscope_table, load_table, mindie_table,
-    percentiles, statistics_table,
+    aiperf_aggregate, aiperf_table, evalscope_table, load_table, mindie_table, percentiles,
+    statistics_table,
 };
 
 /// Lines between the two tables of one MindIE result.
@@ -19,16 +20,24 @@ enum Pending {
     Mindie(mindie_table::Pending, usize),
     Statistics(statistics_table::Pending),
     Aiperf(aiperf_table::Pending),
+    Crossed(Crossed),
 }
 
 impl Pending {
-    fn finish(self, notes: &mut Notes<'_>) -> Option<ImportedResult> {
+    fn finish(self, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
         match self {
-            Pending::Mindie(pending, _) => Some(pending.finish()),
-            Pending::Statistics(pending) => Some(pending.finish()),
-            Pending::Aiperf(pending) => pending.finish(notes),
+            Pending::Mindie(pending, _) => vec![pending.finish()],
+            Pending::Statistics(pending) => vec![pending.finish()],
+            Pending::Aiperf(pending) => Vec::from_iter(pending.finish(notes)),
+            Pending::Crossed(pending) => pending.finish(notes),
         }
     }
+}
+
+/// What was pending, as the results that it became.
+fn finished(pending: &mut Option<Pending>, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
+    let last = pending.take();
+    last.map_or_else(Vec::new, |last| last.finish(notes))
 }
 
 /// All results in the tables that nobody has read.
@@ -52,7 +61,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             continue;
         }
         if let Some(results) = aiperf_aggregate::results_of_table(&table, notes) {
-            found.extend(pending.take().and_then(|before| before.finish(notes)));
+            found.extend(finished(&mut pending, notes));
             notes.take((table.first, table.last));
             found.extend(results);
             continue;
@@ -65,7 +74,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                     before
                 }
                 before => {
-                    found.extend(before.and_then(|before| before.finish(notes)));
+                    found.extend(before.into_iter().flat_map(|before| before.finish(notes)));
                     mindie_table::Pending::new(table.first)
                 }
             };
@@ -87,7 +96,12 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             notes.take((table.first, table.last));
             continue;
         }
-        found.extend(pending.take().and_then(|before| before.finish(notes)));
+        if let Some(Pending::Crossed(grids)) = &mut pending
+            && grids.take(&table, notes)
+        {
+            continue;
+        }
+        found.extend(finished(&mut pending, notes));
         if let Some(result) = aiperf_table::begin(&table, notes) {
             notes.take((table.first, table.last));
             pending = Some(Pending::Aiperf(result));
@@ -106,13 +120,13 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             }
         } else if let Some(result) = evalscope_table::summary(&table) {
             found.push(titled(result, notes));
-        } else if let Some(results) = crossed_table::read(&table, notes) {
-            found.extend(results);
+        } else if let Some(grids) = Crossed::begin(&table, notes) {
+            pending = Some(Pending::Crossed(grids));
         } else {
             found.extend(load_table::read(&table, notes));
         }
     }
-    found.extend(pending.and_then(|last| last.finish(notes)));
+    found.extend(finished(&mut pending, notes));
     if let Some(first) = found.first_mut() {
         for name in aside {
             first.is_without(name, UnreadReason::SeveralRuns);

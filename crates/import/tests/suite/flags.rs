@@ -641,7 +641,7 @@ fn repeats_of_one_load_that_are_far_apart_are_named_together() {
     assert_eq!(said.len(), 2, "one of each");
     assert_eq!(
         said[0],
-        "concurrency=16 was measured twice (lines 1–28, 30–57), and output_tokens_per_s is 796.18 and 850: 6.8 % from run to run"
+        "concurrency=16 was measured twice (lines 1–28, 30–57), and output throughput is 796.18 and 850: 6.8 % from run to run"
     );
     // Rows of a table, too, unless a column that is not read tells them apart.
     let table = |settings: [&str; 2]| {

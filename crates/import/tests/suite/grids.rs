@@ -424,3 +424,109 @@ fn a_crossed_table_whose_metric_nobody_names_is_no_result() {
     let text = crossed("input \\ output", "some numbers");
     assert!(read("notes.md", &text).results.is_empty());
 }
+
+/// A note of two templates with several tables of one study below each other.
+fn study(of_second: &str) -> String {
+    let template = |name: &str, speeds: &str, rates: &str| {
+        let mut text = format!("### {name}\n\n");
+        let corner = "| 输入长度(字)\\并发 | 8 | 16 | 32 |\n|---|---|---|---|\n";
+        let refusals =
+            "| 1000 | 0% | 0% | 0% |\n| 2000 | 0% | 0% | 46% |\n| 4000 | 0% | 0% | OOM |\n";
+        for (metric, rows) in [
+            ("completion tok/s", speeds),
+            ("QPS", rates),
+            ("拒绝率", refusals),
+        ] {
+            text += &format!("{metric}（生成 1000 字）\n\n{corner}{rows}\n");
+        }
+        text
+    };
+    let first = template(
+        "模板 v1",
+        "| 1000 | 465.7 | 820.9 | 1329.3 |\n| 2000 | 427.2 | 713.9 | 1073.1 |\n| 4000 | 370.3 | 565.5 | OOM |\n",
+        "| 1000 | 0.654 | 1.152 | 1.866 |\n| 2000 | 0.601 | 1.002 | 1.506 |\n| 4000 | 0.521 | 3.181 | OOM |\n",
+    );
+    format!("# 长度研究\n\n## vLLM 0.8.5\n\n{first}{of_second}")
+}
+
+#[test]
+fn tables_of_one_study_below_each_other_are_one_result_a_cell() {
+    let found = read("note.md", &study(""));
+    assert_eq!(found.unread, [], "the refusals are read with the rest");
+    assert_eq!(found.results.len(), 9);
+    assert_eq!(groups(&found.results).len(), 1);
+    let cell = &found.results[5];
+    let point = serde_json::json!({ "ask_chars": 1000, "concurrency": 32, "input_chars": 2000 });
+    assert_eq!(serde_json::json!(cell.point), point);
+    let summary = cell.summary.as_ref().unwrap();
+    assert_eq!(summary.throughput.output_tokens_per_s, Some(1073.1));
+    assert_eq!(summary.requests.failed_share, Some(0.46));
+    assert!(
+        !summary.valid,
+        "a cell that refused half of its requests does not count"
+    );
+    let length = summary.tokens.output_mean.unwrap();
+    assert!((712.0..713.0).contains(&length), "{length}");
+    let failed = failed(&found.results);
+    assert_eq!(failed, ["ask_chars=1000 concurrency=32 input_chars=4000"]);
+}
+
+#[test]
+fn a_cell_with_far_shorter_answers_than_those_of_the_same_ask_is_doubted() {
+    let found = read("note.md", &study(""));
+    let doubted = found.results.iter().filter(|it| {
+        let mut codes = it.doubts.iter().map(|doubt| doubt.code.name());
+        codes.any(|code| code == "output-lengths")
+    });
+    let places: Vec<u64> = doubted.map(|it| it.number).collect();
+    assert_eq!(places, [8], "178 tokens where others have 712");
+}
+
+#[test]
+fn rows_copied_from_a_table_under_another_heading_are_doubted() {
+    let second = "### 模板 v2\n\ncompletion tok/s（生成 1000 字）\n\n\
+        | 输入长度(字)\\并发 | 8 | 16 | 32 |\n|---|---|---|---|\n\
+        | 1000 | 464.1 | 825.4 | 1332.8 |\n| 2000 | 427.2 | 713.9 | 1073.1 |\n| 4000 | 379.4 | 585.1 | 702.7 |\n\n\
+        QPS（生成 1000 字）\n\n\
+        | 输入长度(字)\\并发 | 8 | 16 | 32 |\n|---|---|---|---|\n\
+        | 1000 | 0.543 | 0.965 | 1.556 |\n| 2000 | 0.601 | 1.002 | 1.506 |\n| 4000 | 0.443 | 0.684 | 0.938 |\n";
+    let found = read("note.md", &study(second));
+    let copied = found.results.iter().filter(|it| {
+        let texts = it.doubts.iter().map(|doubt| doubt.text.as_str());
+        let words: Vec<&str> = texts
+            .filter(|text| text.contains("to the last digit"))
+            .collect();
+        !words.is_empty()
+    });
+    let points: Vec<String> = copied
+        .map(|it| it.point["input_chars"].to_string())
+        .collect();
+    assert_eq!(points, vec!["2000"; 6], "three cells of each of both");
+    // The same ladder told twice as a whole is a summary and no copy.
+    let again = study("").split_once("### 模板 v1").unwrap().1.to_owned();
+    let found = read("note.md", &study(&format!("### 汇总 {again}")));
+    let texts: Vec<&str> = (found.results.iter().flat_map(|it| &it.doubts))
+        .map(|doubt| doubt.text.as_str())
+        .collect();
+    assert!(
+        !texts.iter().any(|text| text.contains("to the last digit")),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn cells_of_two_tables_of_one_section_that_are_equal_are_one_measurement() {
+    let second = "completion tok/s（并发 32）\n\n\
+        | 输入长度(字)\\输出长度(字) | 500 | 1000 |\n|---|---|---|\n\
+        | 1000 | 1207.8 | 1329.3 |\n| 2000 | 924.3 | 1073.1 |\n\n\
+        QPS（并发 32）\n\n\
+        | 输入长度(字)\\输出长度(字) | 500 | 1000 |\n|---|---|---|\n\
+        | 1000 | 3.067 | 1.866 |\n| 2000 | 2.347 | 1.506 |\n";
+    let found = read("note.md", &study(second)).results;
+    let mut groups = groups(&found).into_iter();
+    let (group, none) = (groups.next().unwrap(), groups.next());
+    assert!(none.is_none(), "both tables are of one study");
+    let repeated = inferometer_import::repeats(&found);
+    assert_eq!(repeated.iter().filter(|it| it.is_some()).count(), 2);
+    assert_eq!(group.members.len(), 13);
+}
