@@ -190,6 +190,7 @@ pub(crate) fn numbers(found: &ImportedResult) -> BTreeMap<String, f64> {
         ("requests_per_s", throughput.requests_per_s),
         ("input_tokens_per_s", throughput.input_tokens_per_s),
         ("output_tokens_per_s", throughput.output_tokens_per_s),
+        ("output_chars_per_s", throughput.output_chars_per_s),
         ("total_tokens_per_s", throughput.total_tokens_per_s),
         ("ok", summary.requests.ok.map(|n| n as f64)),
         ("failed", summary.requests.failed.map(|n| n as f64)),

@@ -255,9 +255,11 @@ fn caption_above(first: usize, notes: &Notes<'_>) -> Option<Caption> {
         let mut pieces = text.split([',', '，', ';', '；', ':', '：', '。', '|']);
         pieces.find_map(|piece| {
             let name = piece.trim();
-            let label = label(name).or_else(|| of_characters(name));
-            let label = label.filter(|label| is_of_cells(label.field) || is_share(label.field))?;
             let bare = name.split(['(', '（']).next().unwrap_or(name);
+            let is_told = |label: &Label| is_of_cells(label.field) || is_share(label.field);
+            // What stands in brackets may be of a load: `chars/s（并发 32）`.
+            let mut labels = [label(name), label(bare), of_characters(name)].into_iter();
+            let label = labels.find_map(|label| label.filter(is_told))?;
             Some(Caption {
                 line,
                 name: name.to_owned(),
