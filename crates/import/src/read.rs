@@ -25,10 +25,11 @@ pub fn read(name: &str, text: &str) -> Imported {
     // Before commands are taken, of which a program may be made.
     notes.code = section::code(&notes);
     let mut without_result = context::attach(&mut results, &mut notes);
-    without_result.extend(settings::attach(&mut results, &mut notes));
     let announced = Announced::find(&notes, &sections(&notes));
     failed_point::find(&mut results, &mut notes, &announced);
     results.sort_by_key(|found| found.lines);
+    // A start that ran out of memory had settings, too.
+    without_result.extend(settings::attach(&mut results, &mut notes));
     told_failures::find(&mut results, &mut notes);
     let title = heading::read(&mut results, &notes);
     stated_requests::read(&mut results, &notes);

@@ -101,6 +101,7 @@ inferometer_text::texts! {
         RateOfRuns => "{rate} ({runs} runs)", "{rate}（{runs} 次）";
         WithinRepeats => "not told: repeats differ by {share}", "无法判断：重复测量相差 {share}";
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";
+        MoreRequests => " ({name}: {share} more requests/s)", "（{name} 每秒请求数多 {share}）";
         OtherInputs => "not comparable: input {a} against {b}", "不可比：输入 {a} 对 {b}";
         NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不计入最佳";
         OtherPrompts => "{points}: prompts of another mean length than most have, which is other work", "{points}：平均输入长度与多数结果不同，工作量不可比";

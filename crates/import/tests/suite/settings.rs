@@ -188,3 +188,27 @@ fn results_are_selected_by_a_setting_by_any_of_its_spellings() {
     assert_eq!(values, "its results have max-num-seqs 16, 256");
     assert!(error("max-num-seq", "16").contains("max-num-seqs"));
 }
+
+#[test]
+fn a_start_that_ran_out_of_memory_has_the_settings_of_its_configuration() {
+    let trial = |name: &str, gib: u32, outcome: &str| {
+        format!(
+            "#### {name}\n\n```json\n\"maxBatchSize\": 200,\n\"npuMemSize\": {gib}\n```\n\n{outcome}\n"
+        )
+    };
+    let text = format!(
+        "## MindIE 2.0.RC1 (910B4)\n\n### 7B\n\n{}{}",
+        trial("试验 1", 24, TABLE),
+        trial(
+            "试验 2",
+            30,
+            "```\nRuntimeError: NPU out of memory. Tried to allocate 1.20 GiB (NPU 0)\n```\n\n起不来。\n"
+        )
+    );
+    let imported = of_notes(&text);
+    let refused = imported.results.last().unwrap();
+    assert!(refused.error.is_some(), "{refused:?}");
+    assert_eq!(flags(refused), "maxBatchSize=200 npuMemSize=30");
+    assert_eq!(refused.section.last().unwrap(), "试验 2");
+    assert_eq!(imported.unread, []);
+}

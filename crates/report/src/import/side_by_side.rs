@@ -310,7 +310,7 @@ impl<'r> Family<'r> {
                 let ends = [answers.first(), answers.last()].map(|it| it.copied());
                 let [a, b] = ends.map(|it| number::mean(it.unwrap_or_default()));
                 let text = ImportText::OtherAnswers.with(lang, &[("a", a), ("b", b)]);
-                [text, String::new()]
+                [text + &more_requests(&ranked, lang), String::new()]
             }
             [(_, most, _), (_, next, _), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
@@ -342,6 +342,27 @@ impl<'r> Family<'r> {
             _ => Default::default(),
         }
     }
+}
+
+/// Of two with answers of other lengths, which ended more requests: what a user waits for.
+fn more_requests(
+    ranked: &[(&Member<'_>, f64, &ReportedResult<'_>)],
+    lang: Lang,
+) -> String {
+    let rate = |at: usize| {
+        let (member, _, row) = ranked.get(at)?;
+        Some((member, member.rate(row, Unit::RequestsPerSecond).filter(|it| *it > 0.0)?))
+    };
+    let both = rate(0).zip(rate(1)).filter(|_| ranked.len() == 2);
+    both.map_or_else(String::new, |((a, of_a), (b, of_b))| {
+        let (name, ratio) = if of_a >= of_b {
+            (&a.name, of_a / of_b)
+        } else {
+            (&b.name, of_b / of_a)
+        };
+        let more = number::percent(ratio - 1.0);
+        ImportText::MoreRequests.with(lang, &[("name", name.clone()), ("share", more)])
+    })
 }
 
 /// Why `compare` does not tell a difference.
