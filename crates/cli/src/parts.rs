@@ -17,6 +17,13 @@ pub fn read(name: &str) -> anyhow::Result<Imported> {
         {
             return part(name, path, |results| with_fact(&results, fact, value));
         }
+        // A flag without a value is one that was given: `FILE@enforce-eager`.
+        let file = name.split(['@', '#']).next().unwrap_or(name);
+        if let Some((path, flag)) = name.rsplit_once('@')
+            && Path::new(file).exists()
+        {
+            return part(name, path, |results| with_fact(&results, flag, "true"));
+        }
         if let Some((path, headings)) = name.split_once('#') {
             return part(name, path, |results| under(results, headings));
         }

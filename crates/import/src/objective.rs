@@ -9,8 +9,8 @@ use inferometer_core::summary::{ObjectiveResult, SloResult};
 const MOST_FAILED: f64 = 0.01;
 
 impl ImportedSummary {
-    /// Whether it meets objectives: those of single requests, and of percentiles that it does not
-    /// give, stay open. A request that failed or was lost lasted longer than any limit.
+    /// Whether it meets objectives: those of percentiles that it does not give, and of every request
+    /// where the longest is not known, stay open. A request that failed or was lost lasted longer than any limit.
     pub fn judged(&self, objectives: &[Slo]) -> SloResult {
         let results = objectives.iter().map(|slo| {
             let value_ms = self.stated(slo).filter(|value| value.is_finite());
@@ -21,10 +21,10 @@ impl ImportedSummary {
                 met: value_ms.map(|value| {
                     let allowed = match slo.scope {
                         SloScope::Percentile(percent) => 1.0 - percent / 100.0,
+                        SloScope::Request => 0.0,
                         _ => MOST_FAILED,
                     };
-                    let limit = 1e3 * slo.limit.0.as_secs_f64();
-                    value <= limit && self.requests.unanswered_share() <= allowed + 1e-9
+                    value <= limit_ms(slo) && self.requests.unanswered_share() <= allowed + 1e-9
                 }),
             }
         });
@@ -45,7 +45,14 @@ impl ImportedSummary {
     fn stated(&self, slo: &Slo) -> Option<f64> {
         let spread = self.spread_of(slo.metric)?.without_copies();
         match slo.scope {
-            SloScope::Request | SloScope::Session => None,
+            // Every request is within it where the longest is, and one is not where any figure is not.
+            SloScope::Request => {
+                let ranks = spread.percentiles().into_iter().map(|(_, value)| value);
+                let mut figures = ranks.chain(spread.mean);
+                let beyond = figures.find(|value| *value > limit_ms(slo));
+                beyond.or(spread.max)
+            }
+            SloScope::Session => None,
             SloScope::Mean => spread.mean,
             SloScope::Percentile(asked) => {
                 let mut known = spread.percentiles().into_iter();
@@ -70,6 +77,10 @@ impl ImportedSummary {
             SloMetric::FirstAnswer | SloMetric::Job => None,
         }
     }
+}
+
+fn limit_ms(slo: &Slo) -> f64 {
+    1e3 * slo.limit.0.as_secs_f64()
 }
 
 #[cfg(test)]
@@ -103,6 +114,19 @@ mod tests {
                 "{open}"
             );
         }
+        assert_eq!(judged(&["ttft=1s"]).met, None, "one may be beyond p99.9");
+        assert_eq!(judged(&["ttft=650ms"]).met, Some(false));
+        assert_eq!(
+            judged(&["e2e=800ms"]).met,
+            Some(false),
+            "beyond by the mean"
+        );
+        let whole = crate::read("notes.md", &format!("{text}Max TTFT (ms): 900\n")).results;
+        let slo: Slo = "ttft=1s".parse().unwrap();
+        assert_eq!(
+            whole[0].summary.as_ref().unwrap().judged(&[slo]).met,
+            Some(true)
+        );
         let mut failing = summary.clone();
         failing.requests.failed = Some(1);
         let slo: Slo = "ttft.p99=600ms".parse().unwrap();

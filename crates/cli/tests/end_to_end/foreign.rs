@@ -484,6 +484,7 @@ fn long_notes_are_read_and_compared_by_section() {
     for (name, expected) in [
         ("notes.md#SGLang", "MindIE/Qwen-7B"),
         ("notes.md@engine=SGLang", "MindIE, vLLM"),
+        ("notes.md@enforce-eager", "names the enforce-eager"),
     ] {
         let wrong = place.run(&["import", name, "--no-keep"]);
         assert_eq!(wrong.code, Some(2), "{wrong:?}");

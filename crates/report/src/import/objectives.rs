@@ -2,7 +2,7 @@
 
 use super::families::is_repeat;
 use super::{ImportReport, ReportedResult};
-use inferometer_core::slo::Slo;
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{ObjectiveResult, SloResult};
 use inferometer_import::ImportedSummary;
 use inferometer_message::ImportText;
@@ -130,6 +130,18 @@ pub(super) fn up_to(
     pieces.push(missed.map(|_| ImportText::MissedAt.with(lang, &loads(Some(false)))));
     let unknown = of(None).next();
     pieces.push(unknown.map(|_| ImportText::NotStatedAt.with(lang, &loads(None))));
+    let of_every_request = report
+        .objectives
+        .iter()
+        .find(|it| it.scope == SloScope::Request);
+    pieces.push(unknown.and(of_every_request).map(|slo| {
+        let values = [
+            ("objective", slo.to_string()),
+            ("metric", slo.metric.to_string()),
+            ("limit", slo.limit.to_string()),
+        ];
+        ImportText::OfEveryRequest.with(lang, &values)
+    }));
     let said: Vec<String> = pieces.into_iter().flatten().collect();
     let said = PunctuationText::Semicolon.join(lang, &said);
     Some(Pair::new(ImportText::Objectives.text(lang), said))

@@ -2,7 +2,7 @@
 //! is ahead.
 
 use super::families::{Family, Member, cards, comparable, is_sound};
-use super::{ImportReport, ReportedResult, in_brief, shared_lengths};
+use super::{ImportReport, ReportedResult, in_brief, objectives, shared_lengths};
 use inferometer_compare::{
     Group, Metric, RunSample, Settings, Verdict, are_other_lengths, compare,
 };
@@ -18,9 +18,7 @@ use std::collections::BTreeSet;
 pub(super) fn sections(report: &ImportReport<'_>) -> Vec<Section> {
     let families = comparable(report);
     let shown = families.iter();
-    let mut sections: Vec<Section> = shown
-        .filter_map(|family| family.section(report.lang))
-        .collect();
+    let mut sections: Vec<Section> = shown.filter_map(|family| family.section(report)).collect();
     let alone = alone(report, &families);
     if let (Some(last), Some(alone)) = (sections.last_mut(), alone) {
         last.blocks.push(Block::Pairs(vec![alone]));
@@ -95,13 +93,14 @@ impl<'r> Family<'r> {
         units.find(all_know)
     }
 
-    fn section(&self, lang: Lang) -> Option<Section> {
-        let unit = self.unit()?;
+    fn section(&self, report: &ImportReport<'_>) -> Option<Section> {
+        let (unit, lang) = (self.unit()?, report.lang);
         let heading = match self.title.as_str() {
             "" => ImportText::SideBySide.text(lang).to_owned(),
             title => ImportText::SideBySideOf.with(lang, &[("title", title.to_owned())]),
         };
         let mut pairs = Vec::from_iter(self.most(unit, lang));
+        pairs.extend(self.within_objectives(report));
         pairs.extend(self.lengths(unit, lang));
         pairs.extend(self.other_cards(lang));
         pairs.extend(self.in_brackets(lang));
@@ -124,6 +123,21 @@ impl<'r> Family<'r> {
             &heading,
             [Block::Pairs(pairs), Block::Table(self.table(unit, lang))],
         ))
+    }
+
+    /// Up to which load each member meets the objectives.
+    fn within_objectives(&self, report: &ImportReport<'_>) -> Vec<Pair> {
+        let told = self.measured().filter_map(|member| {
+            let of_group = objectives::up_to(report, &report.rows(member.group))?;
+            let values = [("name", member.name.clone()), ("text", of_group.value)];
+            Some(ImportText::OfMember.with(report.lang, &values))
+        });
+        let name = ImportText::Objectives.text(report.lang);
+        let names = std::iter::once(name).chain(std::iter::repeat(""));
+        names
+            .zip(told)
+            .map(|(name, text)| Pair::new(name, text))
+            .collect()
     }
 
     /// Rates are those of whole servers: which cards these have, where they differ.
@@ -345,13 +359,15 @@ impl<'r> Family<'r> {
 }
 
 /// Of two with answers of other lengths, which ended more requests: what a user waits for.
-fn more_requests(
-    ranked: &[(&Member<'_>, f64, &ReportedResult<'_>)],
-    lang: Lang,
-) -> String {
+fn more_requests(ranked: &[(&Member<'_>, f64, &ReportedResult<'_>)], lang: Lang) -> String {
     let rate = |at: usize| {
         let (member, _, row) = ranked.get(at)?;
-        Some((member, member.rate(row, Unit::RequestsPerSecond).filter(|it| *it > 0.0)?))
+        Some((
+            member,
+            member
+                .rate(row, Unit::RequestsPerSecond)
+                .filter(|it| *it > 0.0)?,
+        ))
     };
     let both = rate(0).zip(rate(1)).filter(|_| ranked.len() == 2);
     both.map_or_else(String::new, |((a, of_a), (b, of_b))| {
