@@ -57,11 +57,33 @@ fn missed(report: &ImportReport<'_>, summary: &ImportedSummary, judged: &SloResu
     pieces
 }
 
-/// Up to which load a ladder meets the objectives.
+/// Up to which load a ladder meets the objectives, and what to ask for where a file cannot tell.
 pub(super) fn up_to(
     report: &ImportReport<'_>,
     rows: &[(usize, &ReportedResult<'_>)],
 ) -> Option<Pair> {
+    let (mut said, lang) = (in_words(report, rows)?, report.lang);
+    let mut summaries = rows.iter().filter_map(|(_, it)| it.found.summary.as_ref());
+    let is_open = summaries.any(|it| it.judged(report.objectives).met.is_none());
+    let mut objectives = report.objectives.iter();
+    let of_every_request = objectives.find(|it| it.scope == SloScope::Request);
+    if let Some(slo) = of_every_request.filter(|_| is_open) {
+        let values = [
+            ("objective", slo.to_string()),
+            ("metric", slo.metric.to_string()),
+            ("limit", slo.limit.to_string()),
+        ];
+        let remedy = ImportText::OfEveryRequest.with(lang, &values);
+        said = PunctuationText::Semicolon.join(lang, &[said, remedy]);
+    }
+    Some(Pair::new(ImportText::Objectives.text(lang), said))
+}
+
+/// Up to which load a ladder meets the objectives.
+pub(super) fn in_words(
+    report: &ImportReport<'_>,
+    rows: &[(usize, &ReportedResult<'_>)],
+) -> Option<String> {
     let lang = report.lang;
     // A server that ran out of memory meets nothing.
     let met = |it: &ReportedResult<'_>| match &it.found.summary {
@@ -110,7 +132,7 @@ pub(super) fn up_to(
     let met = of(Some(true)).count();
     let mut pieces = Vec::new();
     pieces.push(match of(Some(true)).next_back() {
-        None if of(None).count() == judged.len() => None,
+        None if of(None).next().is_some() => None,
         None => Some(ImportText::MetNowhere.text(lang).to_owned()),
         Some((last, _)) if first_not_met.is_none_or(|first| first >= met) && !by_number => {
             let rates = last.throughput();
@@ -126,23 +148,11 @@ pub(super) fn up_to(
         }
         Some(_) => Some(ImportText::MetAt.with(lang, &loads(Some(true)))),
     });
-    let missed = of(Some(false)).next().filter(|_| met > 0);
+    let is_all = of(Some(false)).count() == judged.len();
+    let missed = of(Some(false)).next().filter(|_| !is_all);
     pieces.push(missed.map(|_| ImportText::MissedAt.with(lang, &loads(Some(false)))));
     let unknown = of(None).next();
     pieces.push(unknown.map(|_| ImportText::NotStatedAt.with(lang, &loads(None))));
-    let of_every_request = report
-        .objectives
-        .iter()
-        .find(|it| it.scope == SloScope::Request);
-    pieces.push(unknown.and(of_every_request).map(|slo| {
-        let values = [
-            ("objective", slo.to_string()),
-            ("metric", slo.metric.to_string()),
-            ("limit", slo.limit.to_string()),
-        ];
-        ImportText::OfEveryRequest.with(lang, &values)
-    }));
     let said: Vec<String> = pieces.into_iter().flatten().collect();
-    let said = PunctuationText::Semicolon.join(lang, &said);
-    Some(Pair::new(ImportText::Objectives.text(lang), said))
+    Some(PunctuationText::Semicolon.join(lang, &said))
 }

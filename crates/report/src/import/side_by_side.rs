@@ -128,8 +128,8 @@ impl<'r> Family<'r> {
     /// Up to which load each member meets the objectives.
     fn within_objectives(&self, report: &ImportReport<'_>) -> Vec<Pair> {
         let told = self.measured().filter_map(|member| {
-            let of_group = objectives::up_to(report, &report.rows(member.group))?;
-            let values = [("name", member.name.clone()), ("text", of_group.value)];
+            let said = objectives::in_words(report, &report.rows(member.group))?;
+            let values = [("name", member.name.clone()), ("text", said)];
             Some(ImportText::OfMember.with(report.lang, &values))
         });
         let name = ImportText::Objectives.text(report.lang);

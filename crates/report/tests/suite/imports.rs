@@ -506,6 +506,31 @@ fn a_lead_that_requests_so_few_cannot_show_is_marked_and_headings_match_without_
 }
 
 #[test]
+fn groups_side_by_side_say_up_to_which_load_each_meets_the_objectives() {
+    let notes = ladder("MindIE", &[(8, 300, 0, 400), (16, 500, 0, 1600)])
+        + &ladder("vLLM", &[(8, 800, 0, 300), (16, 900, 0, 500)]);
+    let shown = |slo: &str| as_markdown(&notes, &[slo.parse().unwrap()], Lang::En);
+    let (_, beside) = shown("ttft.p99=1s")
+        .split_once("Side by side")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    for expected in [
+        "MindIE: met up to c8 (300 tok/s); missed at c16",
+        "vLLM: met up to c16 (900 tok/s)",
+    ] {
+        assert!(beside.contains(expected), "{expected}\n{beside}");
+    }
+    // Of every request a table without its longest tells only that some are beyond.
+    let open = shown("ttft=1s");
+    for expected in [
+        "MindIE: missed at c16; not stated at c8",
+        "ask for ttft.p99=1s or ttft.mean=1s",
+    ] {
+        assert!(open.contains(expected), "{expected}\n{open}");
+    }
+}
+
+#[test]
 fn a_load_at_which_memory_ran_out_misses_the_objectives() {
     let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
     let rungs = [(8, 300, 0, 400), (16, 500, 0, 600), (32, 700, 0, 850)];
