@@ -185,6 +185,7 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
         spread: None,
         effect,
         best_at: None,
+        beside: None,
         changed_with: other.into_iter().map(str::to_owned).collect(),
     };
     sample.result.importance = vec![
@@ -566,6 +567,7 @@ fn losses_that_do_not_add_up_are_said_to_be_of_flags_together() {
         spread: None,
         effect: Effect::Choice,
         best_at: None,
+        beside: None,
         changed_with: Vec::new(),
     };
     sample.result.importance = vec![flag("chunks", 0.25), flag("tokens", 0.19)];
@@ -627,6 +629,7 @@ fn what_a_flag_does_is_told_whatever_won_and_a_default_between_searched_values_i
         }),
         effect: Effect::DefaultBest,
         best_at: Some(Value::Int(50)),
+        beside: None,
         changed_with: Vec::new(),
     }];
     let shown = words_of(&sample);
