@@ -25,7 +25,8 @@ pub(super) fn values(report: &StudyReport<'_>) -> Option<Pair> {
     // others than the best's, may make up for what is asked here.
     let is_idle = |name: &String| {
         let mut lines = result.importance.iter();
-        lines.any(|line| line.flag == *name && line.effect == Effect::None)
+        let line = lines.find(|line| line.flag == *name);
+        line.is_none_or(|line| line.effect == Effect::None)
     };
     let is_free = |name: &String| {
         let is_left_out = trimming.left_out.0.contains_key(name) && is_idle(name);

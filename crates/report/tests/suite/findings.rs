@@ -66,6 +66,7 @@ impl MadeUp {
                 repeat: repeat as u32,
                 visits,
                 points: planned,
+                seeds: Vec::new(),
             },
             visited,
         }
@@ -127,6 +128,65 @@ fn failing(mut summary: Summary, failed: u64) -> Summary {
         sample: "<script>alert(1)</script>".to_owned(),
     }];
     summary
+}
+
+#[test]
+fn seeds_are_repeats_of_a_setting() {
+    let rates = [
+        ("auto", 11, 1121.6),
+        ("auto", 12, 1121.3),
+        ("fp8", 11, 1179.7),
+        ("fp8", 12, 1179.3),
+    ];
+    let points = rates.map(|(kv, seed, rate)| {
+        let point = json!({"kv-cache-dtype": kv, "seed": seed});
+        (point, vec![run(rate)])
+    });
+    let typed = MadeUp::new(&["kv-cache-dtype", "seed"], points.to_vec());
+    let (plan, visited) = typed.plan.with_seeds_as_repeats(&typed.visited);
+    let read = MadeUp {
+        plan: plan.into_owned(),
+        visited: visited.into_owned(),
+    };
+    let won = read.of(FindingKind::Winner);
+    assert!(
+        won[0].text.ends_with("is best with kv-cache-dtype=fp8"),
+        "{won:?}"
+    );
+    assert!(won[0].evidence.contains("+5.2 %"), "{won:?}");
+    let shown = text::render(&compose(&read.report(Lang::En)), Default::default());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "kv-cache-dtype (points: 2, each measured 2 times, with the seeds 11, 12)",
+        "Measured 4 of 4; valid: 4",
+    ] {
+        assert!(words.contains(expected), "{expected}: {shown}");
+    }
+    assert!(!shown.contains("seed="), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&inferometer_report::sweep::json(&read.report(Lang::En))).unwrap();
+    let seeds = json["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["seed"]);
+    assert_eq!(Vec::from_iter(seeds), [11, 12, 11, 12]);
+
+    // A sweep over nothing but seeds is one point.
+    let points = [(11, 100.0), (12, 101.0), (13, 99.0)];
+    let points = points.map(|(seed, rate)| (json!({"seed": seed}), vec![run(rate)]));
+    let typed = MadeUp::new(&["seed"], points.to_vec());
+    let (plan, visited) = typed.plan.with_seeds_as_repeats(&typed.visited);
+    assert_eq!((plan.axes.len(), plan.points.len(), plan.repeat), (0, 1, 3));
+    let repeats: Vec<u32> = visited.iter().map(|it| it.trial.repeat).collect();
+    assert_eq!(repeats, [0, 1, 2]);
+
+    // Lists side by side give each setting a seed of its own, and nothing is repeated.
+    let points = [(1, 11), (2, 12)]
+        .map(|(load, seed)| (json!({"concurrency": load, "seed": seed}), vec![run(10.0)]));
+    let zipped = MadeUp::new(&["concurrency", "seed"], points.to_vec());
+    let (plan, _) = zipped.plan.with_seeds_as_repeats(&zipped.visited);
+    assert_eq!(plan.points.len(), 2);
 }
 
 fn ladder(rates: &[f64]) -> MadeUp {

@@ -361,6 +361,24 @@ fn values_that_are_as_good_as_those_of_the_best_are_named() {
     let line = shown.lines().find(|line| line.contains("As good"));
     let line = line.unwrap_or_default();
     assert!(line.contains("max-num-seqs=48: within 1 %"), "{shown}");
+    // Where that flag does something beside other values, what it is with 48 is its doing too.
+    sample.result.importance = vec![Importance {
+        flag: "block-size".into(),
+        share: 0.0,
+        gain: Some(0.0),
+        spread: None,
+        effect: Effect::OnlyBeside,
+        beside: Some([("max-num-seqs", Value::Int(48))].into_iter().collect()),
+        best_at: None,
+        changed_with: Vec::new(),
+    }];
+    let shown = sample.shown(Lang::En);
+    let line = shown.lines().find(|line| line.contains("As good"));
+    assert!(!line.unwrap_or_default().contains("=48"), "{shown}");
+    assert!(
+        words_of(&sample).contains("block-size only beside max-num-seqs=48"),
+        "{shown}"
+    );
 }
 
 #[test]
