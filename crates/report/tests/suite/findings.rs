@@ -1257,3 +1257,28 @@ fn a_best_setting_that_chance_may_have_made_is_told_as_such() {
     assert!(!shown(1500.0, 300).contains("may be chance"));
     assert!(!shown(1046.0, 100_000).contains("may be chance"));
 }
+
+#[test]
+fn a_best_setting_that_was_repeated_with_other_results_is_held_against_others_with_their_spread() {
+    let shown = |again: f64| {
+        let points = vec![
+            (json!({"kv-cache-dtype": "auto"}), vec![run(1000.0)]),
+            (
+                json!({"kv-cache-dtype": "fp8"}),
+                vec![run(1250.0), run(again)],
+            ),
+            (json!({"kv-cache-dtype": "fp8_e5m2"}), vec![run(700.0)]),
+        ];
+        in_one_line(&MadeUp::new(&["kv-cache-dtype"], points))
+    };
+    let apart = shown(1050.0);
+    assert!(
+        apart.contains("Best kv-cache-dtype=fp8: 1,150.0 tok/s"),
+        "{apart}"
+    );
+    let told = "as good as the best, for all that repeats can tell (those of one setting may \
+                differ by up to 34.4 %): kv-cache-dtype=auto (1,000.0 tok/s)";
+    assert!(apart.contains(told), "{apart}");
+    let alike = shown(1249.0);
+    assert!(!alike.contains("as good as the best"), "{alike}");
+}
