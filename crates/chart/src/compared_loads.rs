@@ -1,5 +1,6 @@
 //! The ladder of a comparison: its loads, and where a side saturates.
 
+use crate::measured::ladder::rates_at;
 use inferometer_campaign::knee::{Knee, knee, still_rising};
 use inferometer_compare::Group;
 use inferometer_core::point::Point;
@@ -29,18 +30,13 @@ impl Saturation {
     /// Of a side, at loads that are compared; absent where they do not tell.
     pub fn of(group: &Group, points: &[&Point]) -> Option<Self> {
         let loads = loads(points)?;
-        let rates: Vec<(f64, Vec<f64>)> = {
-            let at = |(&(_, load), point): (&(_, f64), &&Point)| {
-                let runs = group.counted();
-                let runs = runs.filter(|run| run.point.key() == point.key());
-                // More of what is left where requests fail is no rise.
-                let serves = |run: &Summary| run.valid && !run.fails_more_than_a_few();
-                let runs = runs.filter(|run| serves(&run.summary));
-                let rates = runs.filter_map(|run| run.summary.throughput.output_tokens_per_s);
-                (load, rates.collect())
-            };
-            loads.iter().zip(points).map(at).collect()
+        let at = |(&(_, load), point): (&(_, f64), &&Point)| {
+            let runs = group.counted();
+            let runs = runs.filter(|run| run.point.key() == point.key());
+            (load, runs.map(|run| &run.summary).collect())
         };
+        let measured: Vec<(f64, Vec<&Summary>)> = loads.iter().zip(points).map(at).collect();
+        let rates = rates_at(&measured);
         let above = || Some(Saturation::Above(still_rising(&rates)?[1].0));
         knee(&rates).map(Saturation::At).or_else(above)
     }

@@ -10,13 +10,13 @@ use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_compare::{Definition, ForeignDoubt, Group, Metric, RunSample, Series, System};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
-use inferometer_core::point::Point;
+use inferometer_core::point::{GROUP, Point};
 use inferometer_core::scenario::{Scenario, SimClock};
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::{CARDS, Summary};
 use inferometer_import::{
     ImportDoubt, ImportedResult, MeasuredResult, ResultsOfCard, Stored, by_card, doubts, measured,
-    out_of_memory,
+    meeting, out_of_memory,
 };
 use inferometer_runner::measure::{ReadFor, device, read};
 use inferometer_runner::with_causes;
@@ -384,7 +384,32 @@ fn name_groups(sides: &mut [Side]) {
         let groups: BTreeSet<_> = side.group.runs.iter().map(group).collect();
         groups.len() > 1
     });
-    if !several {
+    if several {
+        let names = |side: &Side| -> BTreeSet<String> {
+            side.group.runs.iter().filter_map(group).collect()
+        };
+        let all = sides.iter().enumerate().flat_map(|(place, side)| {
+            let names = names(side).into_iter();
+            names.map(move |name| (place, vec![name]))
+        });
+        let all: Vec<(usize, Vec<String>)> = all.collect();
+        let met = meeting(&all);
+        for ((place, whole), name) in all.iter().zip(&met) {
+            // What all call the same keeps its whole name.
+            let mut same = all.iter().zip(&met).filter(|(_, other)| *other == name);
+            if same.all(|((_, other), _)| other == whole) {
+                continue;
+            }
+            let group = &mut sides[*place].group;
+            let points = group.runs.iter_mut().map(|run| &mut run.point);
+            for point in points.chain(&mut group.out_of_memory) {
+                if point.group() == whole.first().map(String::as_str) {
+                    let name = name.first().map_or("", String::as_str);
+                    point.0.insert(GROUP.to_owned(), name.into());
+                }
+            }
+        }
+    } else {
         for side in sides {
             let runs = side.group.runs.iter_mut().map(|run| &mut run.point);
             for point in runs.chain(&mut side.group.out_of_memory) {

@@ -1,5 +1,6 @@
 //! Groups of runs against a baseline: whether they may be compared, and what differs.
 
+mod between;
 mod caution;
 mod compared;
 mod contrast;
@@ -19,6 +20,7 @@ mod why_not;
 mod why_not_texts;
 mod within_slo;
 
+pub use between::Between;
 pub use caution::{
     DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupModels, GroupTools, LeftOut,
 };
@@ -33,6 +35,7 @@ pub use why_not::{WhyNot, are_other_lengths};
 pub use why_not_texts::WhyNotText;
 pub use within_slo::WithinSlo;
 
+use between::between;
 use compared::{Compared, judged};
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
@@ -83,7 +86,7 @@ impl Default for Settings {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// `inferometer.compare/1`.
@@ -103,6 +106,9 @@ pub struct Comparison {
     /// The primary metric over all loads of a test, where it has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pooled: Vec<Pooled>,
+    /// The other groups against each other, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<Between>,
     /// Points that only one of two groups has.
     pub unpaired: Vec<Unpaired>,
     /// How far each group's ladders meet their objectives, where they have any.
@@ -345,6 +351,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         margin: settings.margin,
         rows: Vec::new(),
         pooled: Vec::new(),
+        between: Vec::new(),
         unpaired: Vec::new(),
         within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
@@ -372,6 +379,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         for group in &groups[1..] {
             against(&groups[0], group, settings, &mut comparison, &mut why_not);
         }
+        comparison.between = between(groups, settings);
     }
     comparison.forget_partners_elsewhere();
     let doubts = (groups.iter())

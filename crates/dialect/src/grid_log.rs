@@ -195,6 +195,14 @@ impl Numbers {
     }
 }
 
+/// What stands before the text of the last line of a log.
+pub(super) fn line_begin(log: &str) -> &str {
+    const LEVEL: &str = "[INFO] ";
+    let last = log.lines().next_back().unwrap_or_default();
+    let end = last.find(LEVEL).map_or(0, |at| at + LEVEL.len());
+    &last[..end]
+}
+
 struct Log(String);
 
 impl Log {

@@ -137,7 +137,13 @@ pub fn text(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectErro
     let mut block = block?;
     if !source.invalid.is_empty() {
         let end = if block.ends_with('\n') { "" } else { "\n" };
-        block += &format!("{end}{INVALID_LINE} ({})\n", source.invalid.join(", "));
+        // A log stays one: its reader takes each line apart.
+        let before = match dialect {
+            Foreign::GridLog => grid_log::line_begin(&block),
+            _ => "",
+        };
+        let codes = source.invalid.join(", ");
+        block = format!("{block}{end}{before}{INVALID_LINE} ({codes})\n");
     }
     Ok(block)
 }

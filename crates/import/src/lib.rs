@@ -15,6 +15,7 @@ mod announced;
 mod assumption;
 mod assumption_texts;
 mod block;
+mod brackets;
 mod builder;
 mod column_labels;
 mod commands;
@@ -67,6 +68,7 @@ mod unread;
 use inferometer_label::{self as label, quantity};
 
 pub use assumption::{Assumption, TimeUnit};
+pub use brackets::{meeting, without_brackets};
 pub use comparable::{
     MeasuredResult, ResultsOfCard, by_card, measured, measured_in, out_of_memory,
 };

@@ -14,6 +14,8 @@ inferometer_text::texts! {
         MayBeChanceName => "Not certain", "不确定";
         MayBeChance => "so small a difference may be chance: single runs of so many requests ({a} and {b}) differ by up to {share}; repeat them, and compare the folders", "差异太小，可能只是偶然：这样的单次运行（{a} 与 {b} 个请求）本身可相差至多 {share}；请重复运行后比较文件夹";
         MayBeAsGood => "as good as the best, for all that single runs of so few requests can tell (they differ by up to {share}): {settings}", "以这样少请求的单次运行（本身可相差至多 {share}）无法与最佳区分：{settings}";
+        MayBeChanceOfRepeats => "so small a difference may be chance: repeats of one setting may differ by up to {share}; repeat both, and compare the folders", "差异太小，可能只是偶然：同一配置的重复测量本身可相差至多 {share}；请各重复运行后比较文件夹";
+        MayBeAsGoodOfRepeats => "as good as the best, for all that repeats can tell (those of one setting may differ by up to {share}): {settings}", "就重复测量所能判断的，与最佳无法区分（同一配置的重复测量可相差至多 {share}）：{settings}";
         NotCounted => "{points} (failures, other work than asked, or invalid)", "{points}（有失败、工作量与要求不符或无效）";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 明显差于 {best}，两者之比为 {factor}";
         PerCardName => "Per card", "单卡";
@@ -32,6 +34,10 @@ inferometer_text::texts! {
         Falls => "at {axis} {load} it has fallen by {share}", "{axis} {load} 时已下降 {share}";
         Knee => "95 % of the highest output throughput is reached at {axis} {load} (between {low} and {high}); more load adds latency and at most 5 % throughput", "{axis} 约 {load}（{low} 与 {high} 之间）即达到最高输出吞吐量的 95 %；再加负载只会增加时延，吞吐量至多再高 5 %";
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
+        NotOfLadder => "{rate} tok/s at {load} does not count: {why}", "{load} 时的 {rate} tok/s 未计入：{why}";
+        BecauseInvalid => "the run is INVALID", "该运行无效（INVALID）";
+        BecauseFailing => "requests failed there", "该负载下有请求失败";
+        BecauseInStep => "its streams sent in waves", "各并发流成批发出请求";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
         ByFits => "interval: all curves that fit about as well, widened to measured loads; no repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；无重复测量";
         FallsBehind => "between {axis} {low} and {load}: at {load} the server falls behind the arrivals", "在{axis} {low} 与 {load} 之间：{load} 时服务端已跟不上到达速率";

@@ -83,6 +83,7 @@ texts! {
         Mixed => "no one direction", "无单一方向";
         Choice => "one is better", "某一取值更优";
         NoEffect => "none seen", "未见影响";
+        OnlyBeside => "only beside {values}", "仅在 {values} 时可见";
         AllUnclear => "cannot be told from so few trials, or from trials that differ so little", "试验太少或差别太小，无法判断";
         Unclear => "cannot be told", "无法判断";
         NotVaried => "not varied", "未改变取值";

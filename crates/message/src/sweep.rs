@@ -5,6 +5,7 @@ inferometer_text::texts! {
         Sweep => "Sweep", "扫描";
         Axes => "Varied", "变化项";
         PointsRepeated => "{count} points, each measured {repeat} times", "{count} 个测点，每个测 {repeat} 次";
+        PointsSeeded => "points: {count}, each measured {repeat} times, with the seeds {seeds}", "测点：{count}，每个测 {repeat} 次，种子为 {seeds}";
         Points => "points: {count}", "测点：{count}";
         Confounded => "Confounded", "混杂";
         ChangesWith => "{b} changes only together with {a}: differences cannot be attributed to either", "{b} 只随 {a} 一起变化：差异无法归因于其中某一项";

@@ -1,6 +1,7 @@
 //! What `inferometer compare` shows: a verdict for each group, the primary metric over all loads,
 //! then a table for each load.
 
+mod between;
 mod cautions;
 mod checks;
 mod course;
@@ -51,6 +52,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     ];
     sections.extend(cautions::section(report));
     sections.extend(overview(report));
+    sections.extend(between::section(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
         let reasons = cautions::reasons(report);

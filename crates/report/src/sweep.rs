@@ -64,6 +64,7 @@ pub fn value(report: &SweepReport<'_>) -> Value {
             json!({
                 "point": planned.get(visited.trial.id.as_str()),
                 "repeat": visited.trial.repeat,
+                "seed": report.plan.seed_of(visited.trial.repeat),
                 "state": visited.trial.state,
                 "directory": visited.trial.directory,
                 "reason": visited.trial.reason,

@@ -11,6 +11,8 @@
 //! `done` or `skipped` is not measured twice. A directory without such a line belongs to a
 //! visit that was cut off; it stays, and the visit gets another.
 
+mod seeds;
+
 use crate::error::StorageError;
 use crate::form;
 use crate::json_lines::{self, JsonLines};
@@ -60,6 +62,9 @@ pub struct SweepPlan {
     /// Order of the visits, by index of the point and number of the repeat.
     pub visits: Vec<(usize, u32)>,
     pub points: Vec<PlannedPoint>,
+    /// The seeds of its repeats, as readers take it; never stored.
+    #[serde(skip)]
+    pub seeds: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,13 +3,14 @@
 //! objective from the trials, and each flag is worth the variance that it explains by itself.
 
 mod anchored;
+mod backgrounds;
 mod forest;
 mod pairs;
 
 pub(super) use anchored::Evidence;
 
 use crate::search::Observation;
-use crate::space::{Coordinate, Space, Value};
+use crate::space::{Coordinate, Point, Space, Value};
 use forest::{Forest, Row, partings};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,9 @@ pub struct Importance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
     pub effect: Effect,
+    /// The values of other flags that it has its effect beside, and beside no others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Point>,
     /// The value at which the objective is best, all else alike; absent without an effect.
     pub best_at: Option<Value>,
     /// Flags that changed together with it, so that the trials cannot tell which of them matters.
@@ -59,6 +63,7 @@ impl Importance {
             gain: None,
             spread: None,
             effect: Effect::NotModelled,
+            beside: None,
             best_at: None,
             changed_with: Vec::new(),
         }
@@ -101,6 +106,8 @@ pub enum Effect {
     Needed,
     /// It changed only together with others.
     Confounded,
+    /// None on the whole, and one beside some values of other flags.
+    OnlyBeside,
 }
 
 /// The trials that met the SLOs, where [`importance`] leaves out others for them.
@@ -243,6 +250,7 @@ fn modelled(
                 spread: None,
                 gain: is_seen.then(|| range(&curve) / usual),
                 effect,
+                beside: None,
                 best_at: best.map(|best| values[best].clone()),
                 changed_with: changed_with(flag),
             }

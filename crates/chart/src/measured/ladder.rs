@@ -31,30 +31,33 @@ pub fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a>> {
 }
 
 /// The loads of a ladder in ascending order, each with the output throughput of the measurements
-/// that show what the load brings. Where streams go in waves at so many loads that the others make
-/// no ladder, waves are what this work brings.
+/// that show what the load brings.
 pub fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> {
+    let load = |point: &&MeasuredPoint<'_>| point.number(axis);
+    let known = points.iter().filter_map(|it| Some((load(it)?, it)));
+    let known = known.map(|(load, point)| (load, point.summaries().collect()));
+    rates_at(&known.collect::<Vec<_>>())
+}
+
+/// The same of loads with their measurements. Where streams go in waves at so many loads that the
+/// others make no ladder, waves are what this work brings.
+pub fn rates_at(loads: &[(f64, Vec<&Summary>)]) -> Vec<(f64, Vec<f64>)> {
     /// Fewest loads of a knee.
     const LEAST: usize = 4;
-    let steady = rates_of(axis, points, |summary| !summary.is_in_step());
+    let steady = rates_of(loads, |summary| !summary.is_in_step());
     if steady.len() >= LEAST {
         return steady;
     }
-    rates_of(axis, points, |_| true)
+    rates_of(loads, |_| true)
 }
 
-fn rates_of(
-    axis: &str,
-    points: &[&MeasuredPoint<'_>],
-    counts: fn(&Summary) -> bool,
-) -> Vec<(f64, Vec<f64>)> {
-    let of = |summary: &Summary| summary.throughput.output_tokens_per_s;
-    let mut rates: Vec<(f64, Vec<f64>)> = (points.iter())
-        .filter_map(|point| {
-            let shown = (point.valid())
-                .filter(|summary| !summary.fails_more_than_a_few() && counts(summary));
-            Some((point.number(axis)?, shown.filter_map(of).collect()))
-        })
+fn rates_of(loads: &[(f64, Vec<&Summary>)], counts: fn(&Summary) -> bool) -> Vec<(f64, Vec<f64>)> {
+    // More of what is left where requests fail is no rise.
+    let shows =
+        |summary: &&&Summary| summary.valid && !summary.fails_more_than_a_few() && counts(summary);
+    let of = |summary: &&Summary| summary.throughput.output_tokens_per_s;
+    let mut rates: Vec<(f64, Vec<f64>)> = (loads.iter())
+        .map(|(load, all)| (*load, all.iter().filter(shows).filter_map(of).collect()))
         .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())
         .collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -306,6 +306,11 @@ fn sweep_of(stored: &Stored) -> KnownResult {
         None => RunState::Damaged,
     };
     let visited = visited.unwrap_or_default();
+    let read = plan.map(|plan| plan.with_seeds_as_repeats(&visited));
+    let (plan, visited) = match &read {
+        Some((plan, visited)) => (Some(plan.as_ref()), visited.to_vec()),
+        None => (None, Vec::new()),
+    };
     let curve = plan.map_or_else(Vec::new, |plan| curve(plan, &visited));
     let best = best(visited);
     let point = best.as_ref().and_then(|(id, _)| {

@@ -304,14 +304,15 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
     let visited = read(sweep)?;
     let environment = environment(sweep, &visited);
     let directory = shown(sweep.path());
-    let report = report(
-        sweep,
-        &directory,
-        &visited,
-        environment.as_ref(),
-        options.columns.as_ref(),
-        language(options.lang),
-    );
+    let (plan, repeated) = sweep.plan().with_seeds_as_repeats(&visited);
+    let report = SweepReport {
+        plan: &plan,
+        visited: &repeated,
+        directory: &directory,
+        environment: environment.as_ref(),
+        columns: options.columns.as_ref(),
+        lang: language(options.lang),
+    };
     deliver(options, sweep.path(), |format| {
         Ok(Rendered::Whole(match format {
             Format::Text => text::render(&compose(&report), style()),
@@ -323,24 +324,6 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
             Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),
         }))
     })
-}
-
-fn report<'a>(
-    sweep: &'a SweepDir,
-    directory: &'a Path,
-    visited: &'a [Visited],
-    environment: Option<&'a Environment>,
-    columns: Option<&'a SummaryColumns>,
-    lang: Lang,
-) -> SweepReport<'a> {
-    SweepReport {
-        plan: sweep.plan(),
-        visited,
-        directory,
-        environment,
-        columns,
-        lang,
-    }
 }
 
 /// Where and against what the first run of a sweep was.
@@ -358,8 +341,15 @@ pub fn page(
 ) -> String {
     let environment = environment(sweep, visited);
     let directory = shown(sweep.path());
-    let environment = environment.as_ref();
-    let report = report(sweep, &directory, visited, environment, columns, lang);
+    let (plan, visited) = sweep.plan().with_seeds_as_repeats(visited);
+    let report = SweepReport {
+        plan: &plan,
+        visited: &visited,
+        directory: &directory,
+        environment: environment.as_ref(),
+        columns,
+        lang,
+    };
     html::render(&inferometer_site::pages::sweep::compose_page(&report))
 }
 

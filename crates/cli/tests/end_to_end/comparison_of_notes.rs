@@ -142,6 +142,63 @@ fn one_load_of_several_does_not_speak_for_the_ladder_and_a_crossing_is_told() {
 }
 
 #[test]
+fn of_three_sides_the_two_beside_the_baseline_are_compared_too() {
+    let place = Place::new();
+    for (name, factor) in [("a", 1.0), ("b", 1.0), ("c", 1.5)] {
+        place.write(&format!("{name}.md"), ladder(&times([factor; 3]), 0.02));
+    }
+    let (found, shown) = compared(&place, &["a.md", "b.md", "c.md"]);
+    let between = &found["between"][0];
+    assert_eq!(
+        (&between["baseline"], &between["group"]),
+        (&"b.md".into(), &"c.md".into())
+    );
+    for row in between["rows"].as_array().unwrap() {
+        assert_eq!(row["primary"], true, "{between}");
+        assert_eq!(row["verdict"], "better", "{between}");
+        assert!((row["ratio"].as_f64().unwrap() - 1.5).abs() < 0.01, "{row}");
+    }
+    for told in [
+        "output tok/s: the others against each other",
+        "c.md against b.md concurrency=16 660 990 +50.0 better",
+    ] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    let (found, _) = compared(&place, &["a.md", "b.md"]);
+    assert!(found["between"].is_null(), "{found}");
+}
+
+#[test]
+fn tests_whose_headings_differ_in_brackets_alone_are_compared() {
+    let place = Place::new();
+    let note = |engine: &str, headings: [&str; 2], factor: f64| {
+        let mut note = format!("# {engine} 0.8.5\n\n");
+        for heading in headings {
+            note += &format!("## {heading}\n\n{}\n", ladder(&times([factor; 3]), 0.02));
+        }
+        note
+    };
+    let compare = |a: [&str; 2], b: [&str; 2]| {
+        place.write("a.md", note("vLLM", a, 1.0));
+        place.write("b.md", note("SGLang", b, 1.5));
+        let (found, _) = compared(&place, &["a.md", "b.md"]);
+        let rows = found["rows"].as_array().unwrap().iter();
+        let groups = rows.filter_map(|row| row["point"]["group"].as_str());
+        groups
+            .map(str::to_owned)
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let met = compare(["short (4×H20)", "long"], ["short（2×L20）", "long"]);
+    assert_eq!(Vec::from_iter(met), ["long", "short"]);
+    // One side has two that only the brackets tell apart.
+    let met = compare(
+        ["short (4×H20)", "short (8×H20)"],
+        ["short (4×H20)", "long"],
+    );
+    assert_eq!(Vec::from_iter(met), ["short (4×H20)"]);
+}
+
+#[test]
 fn runs_of_few_requests_tell_a_percentile_by_how_they_differ() {
     let place = Place::new();
     for (out, card) in [("a", "h100"), ("b", "l20")] {

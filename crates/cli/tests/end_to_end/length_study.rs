@@ -33,26 +33,25 @@ fn settings_that_differ_greatly_are_told_of_short_runs() {
         .join(" ");
     assert!(
         said.contains("output throughput is better with max-num-seqs=256 at all 2 compared points"),
-        "{}",
-        ended.stdout
+        "{ended:?}"
     );
     assert!(
         !said.contains("No difference seen in output throughput"),
-        "{}",
-        ended.stdout
+        "{ended:?}"
     );
     let compared = run(
         &place,
         "compare --lang en --format json g@max-num-seqs=16 g@max-num-seqs=256",
     );
-    let rows = json(&compared);
-    let rows = rows["rows"].as_array().unwrap();
+    let said = json(&compared);
+    let rows = said["rows"].as_array().unwrap();
     let primary: Vec<&Value> = rows.iter().filter(|row| row["primary"] == true).collect();
-    assert_eq!(primary.len(), 2);
+    assert_eq!(primary.len(), 2, "{compared:?} {ended:?}");
     for row in primary {
         assert_eq!(
             (&row["verdict"], &row["basis"]),
-            (&"better".into(), &"short-runs".into())
+            (&"better".into(), &"short-runs".into()),
+            "{row} {compared:?} {ended:?}"
         );
     }
     for row in rows.iter().filter(|row| row["verdict"] == "unknown") {

@@ -1,7 +1,7 @@
 //! Results that are shown to others: sweeps in other tools' words, the list of every kind, and
 //! the index of many.
 
-use crate::support::{Place, Sim};
+use crate::support::{Ended, ON_ANY_HOST, Place, Sim};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,17 @@ const QUICK: [&str; 8] = [
 ];
 
 fn sweep(place: &Place, url: &str, out: &str) {
+    sweep_with(place, url, out, &ON_ANY_HOST);
+}
+
+fn sweep_with(place: &Place, url: &str, out: &str, options: &[&str]) -> Ended {
     let mut words = vec!["sweep", url, "--out", out, "--concurrency", "1,2,4"];
     words.extend(QUICK);
     words.push("0");
-    place.run(&words);
-    assert!(place.path(out).join("trials.jsonl").is_file());
+    words.extend(options);
+    let ended = place.run(&words);
+    assert!(place.path(out).join("trials.jsonl").is_file(), "{ended:?}");
+    ended
 }
 
 fn run(place: &Place, url: &str, out: &str, label: &str) {
@@ -38,8 +44,9 @@ fn run(place: &Place, url: &str, out: &str, label: &str) {
     words.extend(["--tag", "engine=sim"]);
     words.extend(QUICK);
     words.push("0");
-    place.run(&words);
-    assert!(place.path(out).join("summary.json").is_file());
+    words.extend(ON_ANY_HOST);
+    let ended = place.run(&words);
+    assert!(place.path(out).join("summary.json").is_file(), "{ended:?}");
 }
 
 #[test]
@@ -100,12 +107,32 @@ fn the_grid_log_of_a_sweep_is_one_log() {
         Place::new(),
         Sim::start(&["--ttft", "600ms", "--itl", "1ms"]),
     );
-    sweep(&place, &sim.url, "sweep");
-    let log = place
-        .run(&["report", "sweep", "--dialect", "grid-log"])
-        .stdout;
-    assert!(log.lines().all(|line| line.starts_with('[')), "{log}");
-    assert_eq!(log.matches("并发: ").count(), 3, "{log}");
+    // A client that is never in time: what says so is a line of the log, and is read back.
+    let late = ["--threshold", "lag-invalid-factor=1e-9"];
+    for (out, options) in [("sweep", ON_ANY_HOST.as_slice()), ("late", &late)] {
+        let swept = sweep_with(&place, &sim.url, out, options);
+        let told = place.run(&["report", out, "--dialect", "grid-log"]);
+        let log = &told.stdout;
+        assert!(
+            log.lines().all(|line| line.starts_with('[')),
+            "{told:?} {swept:?}"
+        );
+        assert_eq!(log.matches("并发: ").count(), 3, "{told:?} {swept:?}");
+        let invalid = log.matches("inferometer: INVALID").count();
+        assert_eq!(
+            invalid,
+            if out == "late" { 3 } else { 0 },
+            "{log} {swept:?}"
+        );
+        let path = place.write(&format!("{out}.log"), log);
+        let read = place.run(&["import", &path, "--format", "json"]);
+        let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
+        let results = read["results"].as_array().unwrap();
+        let invalid = results
+            .iter()
+            .filter(|it| it["summary"].to_string().contains("client-late"));
+        assert_eq!((results.len(), invalid.count() > 0), (3, out == "late"));
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ const DETAILS: &str = "†";
 const OF_SO_MANY: &str = "‡";
 
 /// A verdict, marked where single requests would decide.
-fn marked(word: CompareText, remedy: Option<Remedy>, lang: Lang) -> String {
+pub(super) fn marked(word: CompareText, remedy: Option<Remedy>, lang: Lang) -> String {
     match remedy {
         Some(Remedy::Details) => format!("{} {DETAILS}", word.text(lang)),
         _ => word.text(lang).to_owned(),
@@ -75,7 +75,7 @@ fn marked(word: CompareText, remedy: Option<Remedy>, lang: Lang) -> String {
 }
 
 /// How many runs or requests would decide.
-fn counted(remedy: Option<Remedy>, lang: Lang) -> Option<String> {
+pub(super) fn counted(remedy: Option<Remedy>, lang: Lang) -> Option<String> {
     let remedy = remedy.filter(|remedy| !matches!(remedy, Remedy::Details))?;
     Some(remedy.text(lang))
 }

@@ -58,12 +58,17 @@ impl Compared {
     /// a large difference is one.
     pub(super) fn plain(self, row: &MeasuredPoint<'_>) -> Option<f64> {
         const LEAST_REQUESTS: u64 = 30;
-        let runs: Vec<&Summary> = row.winnable().collect();
         let requests = answered(row);
-        let figures = runs.iter().filter_map(|run| self.of(run));
-        let values: Vec<f64> = figures.map(|figure| figure.value).collect();
+        let values = self.values(row);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         (requests >= LEAST_REQUESTS && mean > 0.0).then_some(mean)
+    }
+
+    /// The figure of each run of a point.
+    pub(super) fn values(self, row: &MeasuredPoint<'_>) -> Vec<f64> {
+        let figures = row.winnable().filter_map(|run| self.of(run));
+        let values = figures.map(|figure| figure.value);
+        values.filter(|value| *value > 0.0).collect()
     }
 
     /// Order of two values, the better first.

@@ -112,16 +112,23 @@ fn chance(
 ) -> Option<Pair> {
     let share = by_chance(compared, points).filter(|share| factor - 1.0 < *share)?;
     let counts = points.map(answered);
+    let is_repeated = points.iter().any(|row| spread(compared, row).is_some());
     let values = [
         ("a", number::count(counts[0])),
         ("b", number::count(counts[1])),
         ("share", number::percent(share)),
     ];
-    let text = Text::MayBeChance.with(lang, &values);
+    let text = if is_repeated {
+        Text::MayBeChanceOfRepeats
+    } else {
+        Text::MayBeChance
+    };
+    let text = text.with(lang, &values);
     Some(Pair::new(Text::MayBeChanceName.text(lang), text))
 }
 
-/// Settings behind the best by no more than chance explains, where no figure says how certain it is.
+/// Settings behind the best by no more than chance explains, where no figure says how certain it is,
+/// or repeats of one of both do.
 fn as_good(
     compared: Compared,
     winner: &MeasuredPoint<'_>,
@@ -150,19 +157,45 @@ fn as_good(
         ),
         ("share", number::percent(share)),
     ];
-    let text = Text::MayBeAsGood.with(lang, &values);
+    let mut rows = rivals.iter().map(|(_, row)| *row).chain([winner]);
+    let text = if rows.any(|row| spread(compared, row).is_some()) {
+        Text::MayBeAsGoodOfRepeats
+    } else {
+        Text::MayBeAsGood
+    };
+    let text = text.with(lang, &values);
     Some(Pair::new(Text::MayBeChanceName.text(lang), text))
 }
 
 /// How far apart chance alone may bring two points whose figures do not say how certain they are:
-/// as `compare` takes it, the error of as many independent requests.
+/// as `compare` takes it, the error of as many independent requests. Where one was measured several
+/// times, single runs of the other differ as much.
 fn by_chance(compared: Compared, points: [&MeasuredPoint<'_>; 2]) -> Option<f64> {
     let is_known = |row: &MeasuredPoint<'_>| Estimate::of(row, compared).is_some();
-    if points.into_iter().all(is_known) {
+    let spreads = points.into_iter().filter_map(|row| spread(compared, row));
+    let spread = spreads.reduce(f64::max);
+    if spread.is_none() && points.into_iter().all(is_known) {
         return None;
     }
-    let error: f64 = points.map(|row| 1.0 / answered(row) as f64).iter().sum();
-    Some((HALF * error.sqrt()).exp() - 1.0)
+    let error = points.map(|row| {
+        let runs = row.winnable().count().max(1) as f64;
+        let between = spread.unwrap_or(0.0).powi(2) / runs;
+        let within = if is_known(row) {
+            0.0
+        } else {
+            1.0 / answered(row) as f64
+        };
+        between + within
+    });
+    Some((HALF * error.iter().sum::<f64>().sqrt()).exp() - 1.0)
+}
+
+/// The standard deviation of a point's logarithms between its repeats; absent without any.
+fn spread(compared: Compared, row: &MeasuredPoint<'_>) -> Option<f64> {
+    let logs: Vec<f64> = compared.values(row).into_iter().map(f64::ln).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    (logs.len() > 1).then(|| (squares / (logs.len() - 1) as f64).sqrt())
 }
 
 /// The settings that may change the answers, and not only the speed.

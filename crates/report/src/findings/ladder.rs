@@ -5,6 +5,7 @@ use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
 use inferometer_core::doubt::DoubtCode;
+use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
@@ -31,11 +32,47 @@ fn climbed<'a>(ladder: &LoadLadder<'a>) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
     rungs
 }
 
-/// Where nearly all of the highest output throughput is reached, by the valid runs.
+/// Where nearly all of the highest output throughput is reached, by the valid runs; and what the
+/// table has that would speak against it, with why it does not.
 pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.points);
-    let Some(found) = knee(&rates) else {
-        let rises = || rising(ladder, still_rising(&rates)?, lang);
+    let most = rates.iter().map(|(_, rates)| mean(rates));
+    let most = most.fold(0.0, f64::max);
+    let left_out = climbed(ladder).into_iter().filter_map(|(load, row)| {
+        let rate = row.tokens_per_s().filter(|rate| *rate > most)?;
+        let why = why_left_out(row)?.text(lang).to_owned();
+        let values = [
+            ("rate", number::grouped(rate, 1)),
+            ("load", level(load)),
+            ("why", why),
+        ];
+        Some(Text::NotOfLadder.with(lang, &values))
+    });
+    let mut found = saturation_by(&rates, ladder, lang)?;
+    let evidence = std::iter::once(found.evidence).chain(left_out);
+    found.evidence = PunctuationText::Semicolon.join(lang, &evidence.collect::<Vec<_>>());
+    Some(found)
+}
+
+/// Why a point that shows a throughput tells nothing of where it ends.
+fn why_left_out(row: &MeasuredPoint<'_>) -> Option<Text> {
+    let any = |test: fn(&Summary) -> bool| row.shown().into_iter().any(test);
+    if any(|summary| !summary.valid) {
+        return Some(Text::BecauseInvalid);
+    }
+    if any(Summary::fails_more_than_a_few) {
+        return Some(Text::BecauseFailing);
+    }
+    any(Summary::is_in_step).then_some(Text::BecauseInStep)
+}
+
+fn saturation_by(
+    rates: &[(f64, Vec<f64>)],
+    ladder: &LoadLadder<'_>,
+    lang: Lang,
+) -> Option<Finding> {
+    let Some(found) = knee(rates) else {
+        let rises = || rising(ladder, still_rising(rates)?, lang);
         return overload(ladder, lang).or_else(rises);
     };
     let at = |load: f64| {
@@ -58,7 +95,7 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
             ("load", level(found.about())),
         ],
     );
-    let text = match fallen(&rates, peak_load, peak) {
+    let text = match fallen(rates, peak_load, peak) {
         None => text,
         Some((load, share)) => {
             let values = [

@@ -5,7 +5,7 @@ use super::{ImportReport, ReportedResult};
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::CARDS;
-use inferometer_import::{ImportDoubtCode, ImportedResult, ResultGroup};
+use inferometer_import::{ImportDoubtCode, ImportedResult, ResultGroup, meeting, without_brackets};
 use std::collections::BTreeSet;
 
 /// Groups with the same headings but one.
@@ -46,61 +46,22 @@ fn headings<'a>(report: &ImportReport<'a>, group: &ResultGroup) -> &'a [String] 
     first.map_or(&[], |place| group.headings(report.results[*place].found))
 }
 
-/// A heading without what stands in brackets, and that: of `Qwen2.5-72B (4×H20)` the cards, which
-/// another engine may have others of.
-fn without_brackets(heading: &str) -> (String, String) {
-    let (mut bare, mut inside) = (String::new(), String::new());
-    let mut depth = 0_u32;
-    for sign in heading.chars() {
-        match sign {
-            '(' | '（' => depth += 1,
-            ')' | '）' => depth = depth.saturating_sub(1),
-            _ if depth > 0 => inside.push(sign),
-            _ => bare.push(sign),
-        }
-    }
-    (bare.trim_end().to_owned(), inside)
-}
-
-/// Groups by what their headings have in common but for the one at a place.
-fn by_others<'r>(
-    report: &'r ImportReport<'_>,
-    place: usize,
-    groups: &[&'r ResultGroup],
-    as_told: impl Fn(&str) -> String,
-) -> Vec<(Vec<String>, Vec<&'r ResultGroup>)> {
-    let mut families: Vec<(Vec<String>, Vec<&'r ResultGroup>)> = Vec::new();
-    for group in groups {
+/// Groups whose headings differ at one place only, but for what stands in brackets.
+fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
+    let placed: Vec<&ResultGroup> = (report.groups.iter())
+        .filter(|group| place < headings(report, group).len())
+        .collect();
+    let with_others = |group: &&ResultGroup| {
         let all = headings(report, group);
-        if place >= all.len() {
-            continue;
-        }
         let (before, after) = (&all[..place], &all[place + 1..]);
-        let others = before.iter().chain(after).map(|heading| as_told(heading));
-        let others: Vec<String> = others.collect();
+        (&all[place], [before, after].concat())
+    };
+    let others: Vec<(&String, Vec<String>)> = placed.iter().map(with_others).collect();
+    let mut families: Vec<(Vec<String>, Vec<&'r ResultGroup>)> = Vec::new();
+    for (others, group) in meeting(&others).into_iter().zip(placed) {
         match families.iter_mut().find(|(known, _)| *known == others) {
             Some((_, groups)) => groups.push(group),
             None => families.push((others, vec![group])),
-        }
-    }
-    families
-}
-
-/// Groups whose headings differ at one place only, but for what stands in brackets.
-fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
-    let all: Vec<&ResultGroup> = report.groups.iter().collect();
-    let bare = by_others(report, place, &all, |heading| without_brackets(heading).0);
-    let one_each = |groups: &[&ResultGroup]| {
-        let names = groups.iter().map(|group| &headings(report, group)[place]);
-        names.collect::<BTreeSet<_>>().len() == groups.len()
-    };
-    // Where one engine has several, the brackets tell them apart.
-    let mut families = Vec::new();
-    for (others, groups) in bare {
-        if one_each(&groups) {
-            families.push((others, groups));
-        } else {
-            families.extend(by_others(report, place, &groups, str::to_owned));
         }
     }
     families.retain(|(_, groups)| groups.len() > 1);

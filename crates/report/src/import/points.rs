@@ -11,7 +11,7 @@ use inferometer_chart::{self, Shown};
 use inferometer_compare::are_other_lengths;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
-use inferometer_import::ResultGroup;
+use inferometer_import::{ResultGroup, Tool};
 use inferometer_message::{FigureText, FindingText, ImportText, PageText};
 use inferometer_page::doc::Pair;
 use inferometer_page::figure::Figure;
@@ -41,12 +41,18 @@ impl<'a> ImportedPoints<'a> {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (name, group) in groups {
             let names = Names::of_group(report, group);
+            let mut settings: BTreeMap<String, Option<String>> = BTreeMap::new();
             for (_, result) in report.rows(group) {
                 let Some((told_apart, summary)) = &result.measured else {
                     continue;
                 };
                 let title = (groups.len() > 1).then(|| (*name).to_owned());
-                let own = names.of(group, result, told_apart);
+                let mut own = names.of(group, result, told_apart);
+                // What was measured again with the same flags is a repeat, whatever it is called.
+                if result.found.flags.is_some() && result.found.tool != Tool::MarkdownTable {
+                    let first = settings.entry(told_apart.key());
+                    own = first.or_insert(own).clone();
+                }
                 let setting: Vec<String> = title.into_iter().chain(own).collect();
                 let mut point = with_our_names(&result.point());
                 if !setting.is_empty() {

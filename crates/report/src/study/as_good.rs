@@ -3,6 +3,7 @@
 
 use super::{StudyReport, named, outcome};
 use inferometer_campaign::space::{Point, Value};
+use inferometer_campaign::study::Effect;
 use inferometer_message::StudyText;
 use inferometer_page::doc::Pair;
 
@@ -20,9 +21,16 @@ pub(super) fn values(report: &StudyReport<'_>) -> Option<Pair> {
         *row.objectives.first()?
     };
     let of_best = objective(best.trial)?;
-    // What makes no difference may be anything.
+    // What makes no difference may be anything; what makes one beside some values, or does with
+    // others than the best's, may make up for what is asked here.
+    let is_idle = |name: &String| {
+        let mut lines = result.importance.iter();
+        let line = lines.find(|line| line.flag == *name);
+        line.is_none_or(|line| line.effect == Effect::None)
+    };
     let is_free = |name: &String| {
-        trimming.left_out.0.contains_key(name) || report.study.unmodelled.contains(name)
+        let is_left_out = trimming.left_out.0.contains_key(name) && is_idle(name);
+        is_left_out || report.study.unmodelled.contains(name)
     };
     let value = |flags: &Point, name: &String| -> Option<Value> {
         let given = flags.0.get(name).or_else(|| result.defaults.get(name));

@@ -101,7 +101,12 @@ fn reaches(report: &StudyReport<'_>, name: &str, value: &Value, streams: u32) ->
 fn matters(report: &StudyReport<'_>, name: &str) -> bool {
     let line = report.result.importance.iter().find(|it| it.flag == name);
     line.is_none_or(|it| {
-        let without = [Effect::None, Effect::NotModelled, Effect::DefaultBest];
+        let without = [
+            Effect::None,
+            Effect::NotModelled,
+            Effect::DefaultBest,
+            Effect::OnlyBeside,
+        ];
         !without.contains(&it.effect)
     })
 }

@@ -1,6 +1,6 @@
 //! Which flags matter, and what is lost without each.
 
-use super::{StudyReport, changed, last_part};
+use super::{StudyReport, changed, last_part, named};
 use inferometer_campaign::study::{Direction, Effect, Importance, Spread};
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
@@ -41,6 +41,7 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
         | Effect::Falls
         | Effect::Mixed
         | Effect::Choice
+        | Effect::OnlyBeside
         | Effect::DefaultBest => format!("{} %", number::grouped(line.share * 100.0, 0)),
         Effect::Needed if line.gain.is_some() => {
             format!("{} %", number::grouped(line.share * 100.0, 0))
@@ -61,6 +62,7 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
             Effect::DefaultBest => StudyText::DefaultAsGood,
             Effect::Needed => StudyText::NeededFlag,
             Effect::Confounded => StudyText::Confounded,
+            Effect::OnlyBeside => StudyText::OnlyBeside,
         };
         let best_at = line.best_at.as_ref();
         let mut cells = vec![Cell::text(last_part(&line.flag))];
@@ -76,7 +78,10 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
             let without = without.map_or(number::ABSENT.to_owned(), changed);
             cells.push(Cell::text(without));
         }
-        cells.push(Cell::text(effect.text(lang)));
+        let beside = line.beside.iter().flat_map(|it| &it.0);
+        let beside: Vec<String> = beside.map(|(name, value)| named(name, value)).collect();
+        let values = [("values", beside.join(", "))];
+        cells.push(Cell::text(effect.with(lang, &values)));
         cells.push(Cell::text(
             best_at.map(ToString::to_string).unwrap_or_default(),
         ));

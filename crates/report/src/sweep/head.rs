@@ -135,12 +135,15 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
         [] => number::ABSENT.to_owned(),
         axes => axes.join(" × "),
     };
+    let seeds: Vec<String> = plan.seeds.iter().map(u64::to_string).collect();
     let values = [
         ("count", plan.points.len().to_string()),
         ("repeat", plan.repeat.to_string()),
+        ("seeds", seeds.join(", ")),
     ];
     let size = match plan.repeat {
         0 | 1 => SweepText::Points,
+        _ if !plan.seeds.is_empty() => SweepText::PointsSeeded,
         _ => SweepText::PointsRepeated,
     };
     let varied = format!("{axes} ({})", size.with(lang, &values));

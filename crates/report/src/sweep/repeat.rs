@@ -59,8 +59,13 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     if side_by_side {
         words.push("--zip".to_owned());
     }
-    if plan.repeat > 1 {
-        words.extend(["--repeat".to_owned(), plan.repeat.to_string()]);
+    if !plan.seeds.is_empty() {
+        let seeds: Vec<String> = plan.seeds.iter().map(u64::to_string).collect();
+        words.extend(["--seed".to_owned(), seeds.join(",")]);
+    }
+    let repeat = plan.repeat / u32::try_from(plan.seeds.len().max(1)).unwrap_or(1);
+    if repeat > 1 {
+        words.extend(["--repeat".to_owned(), repeat.to_string()]);
         words.extend(
             order(plan)
                 .into_iter()

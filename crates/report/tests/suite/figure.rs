@@ -183,6 +183,7 @@ fn compared(label: &str) -> Comparison {
         comparable: true,
         why_not: Vec::new(),
         reasons: Vec::new(),
+        between: Vec::new(),
         margin: 0.03,
         rows: vec![
             row(

@@ -66,6 +66,7 @@ impl MadeUp {
                 repeat: repeat as u32,
                 visits,
                 points: planned,
+                seeds: Vec::new(),
             },
             visited,
         }
@@ -129,6 +130,65 @@ fn failing(mut summary: Summary, failed: u64) -> Summary {
     summary
 }
 
+#[test]
+fn seeds_are_repeats_of_a_setting() {
+    let rates = [
+        ("auto", 11, 1121.6),
+        ("auto", 12, 1121.3),
+        ("fp8", 11, 1179.7),
+        ("fp8", 12, 1179.3),
+    ];
+    let points = rates.map(|(kv, seed, rate)| {
+        let point = json!({"kv-cache-dtype": kv, "seed": seed});
+        (point, vec![run(rate)])
+    });
+    let typed = MadeUp::new(&["kv-cache-dtype", "seed"], points.to_vec());
+    let (plan, visited) = typed.plan.with_seeds_as_repeats(&typed.visited);
+    let read = MadeUp {
+        plan: plan.into_owned(),
+        visited: visited.into_owned(),
+    };
+    let won = read.of(FindingKind::Winner);
+    assert!(
+        won[0].text.ends_with("is best with kv-cache-dtype=fp8"),
+        "{won:?}"
+    );
+    assert!(won[0].evidence.contains("+5.2 %"), "{won:?}");
+    let shown = text::render(&compose(&read.report(Lang::En)), Default::default());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "kv-cache-dtype (points: 2, each measured 2 times, with the seeds 11, 12)",
+        "Measured 4 of 4; valid: 4",
+    ] {
+        assert!(words.contains(expected), "{expected}: {shown}");
+    }
+    assert!(!shown.contains("seed="), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&inferometer_report::sweep::json(&read.report(Lang::En))).unwrap();
+    let seeds = json["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["seed"]);
+    assert_eq!(Vec::from_iter(seeds), [11, 12, 11, 12]);
+
+    // A sweep over nothing but seeds is one point.
+    let points = [(11, 100.0), (12, 101.0), (13, 99.0)];
+    let points = points.map(|(seed, rate)| (json!({"seed": seed}), vec![run(rate)]));
+    let typed = MadeUp::new(&["seed"], points.to_vec());
+    let (plan, visited) = typed.plan.with_seeds_as_repeats(&typed.visited);
+    assert_eq!((plan.axes.len(), plan.points.len(), plan.repeat), (0, 1, 3));
+    let repeats: Vec<u32> = visited.iter().map(|it| it.trial.repeat).collect();
+    assert_eq!(repeats, [0, 1, 2]);
+
+    // Lists side by side give each setting a seed of its own, and nothing is repeated.
+    let points = [(1, 11), (2, 12)]
+        .map(|(load, seed)| (json!({"concurrency": load, "seed": seed}), vec![run(10.0)]));
+    let zipped = MadeUp::new(&["concurrency", "seed"], points.to_vec());
+    let (plan, _) = zipped.plan.with_seeds_as_repeats(&zipped.visited);
+    assert_eq!(plan.points.len(), 2);
+}
+
 fn ladder(rates: &[f64]) -> MadeUp {
     let points = rates.iter().enumerate().map(|(step, rate)| {
         let load = json!({"concurrency": 1u64 << step});
@@ -166,9 +226,13 @@ fn a_load_in_waves_or_with_failures_decides_no_saturation_and_is_not_the_best() 
     let mut with_failures = ladder(&rates);
     let last = with_failures.visited.last_mut().unwrap();
     last.summary = last.summary.take().map(|summary| failing(summary, 15));
-    for sweep in [&in_waves, &with_failures] {
+    let reasons = ["its streams sent in waves", "requests failed there"];
+    for (sweep, why) in [&in_waves, &with_failures].into_iter().zip(reasons) {
         let [knee] = sweep.of(FindingKind::Knee).try_into().unwrap();
         assert!(knee.text.contains("(between 8 and 16)"), "{}", knee.text);
+        // The table shows more, which is no secret.
+        let told = format!("; 1,100.0 tok/s at 64 does not count: {why}");
+        assert!(knee.evidence.ends_with(&told), "{}", knee.evidence);
         let report = text::render(&compose(&sweep.report(Lang::En)), Default::default());
         let best = "highest output throughput: 805.0 tok/s";
         assert!(report.contains(best), "{report}");
@@ -1192,4 +1256,29 @@ fn a_best_setting_that_chance_may_have_made_is_told_as_such() {
     );
     assert!(!shown(1500.0, 300).contains("may be chance"));
     assert!(!shown(1046.0, 100_000).contains("may be chance"));
+}
+
+#[test]
+fn a_best_setting_that_was_repeated_with_other_results_is_held_against_others_with_their_spread() {
+    let shown = |again: f64| {
+        let points = vec![
+            (json!({"kv-cache-dtype": "auto"}), vec![run(1000.0)]),
+            (
+                json!({"kv-cache-dtype": "fp8"}),
+                vec![run(1250.0), run(again)],
+            ),
+            (json!({"kv-cache-dtype": "fp8_e5m2"}), vec![run(700.0)]),
+        ];
+        in_one_line(&MadeUp::new(&["kv-cache-dtype"], points))
+    };
+    let apart = shown(1050.0);
+    assert!(
+        apart.contains("Best kv-cache-dtype=fp8: 1,150.0 tok/s"),
+        "{apart}"
+    );
+    let told = "as good as the best, for all that repeats can tell (those of one setting may \
+                differ by up to 34.4 %): kv-cache-dtype=auto (1,000.0 tok/s)";
+    assert!(apart.contains(told), "{apart}");
+    let alike = shown(1249.0);
+    assert!(!alike.contains("as good as the best"), "{alike}");
 }

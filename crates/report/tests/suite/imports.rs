@@ -435,6 +435,38 @@ fn settings(rungs: &[(&str, f64, u32, u32)]) -> String {
 }
 
 #[test]
+fn a_setting_that_was_measured_again_under_another_heading_is_one_setting_with_its_spread() {
+    let trial = |heading: &str, flags: &str, rate: f64| {
+        let tokens = rate * 200.0;
+        format!(
+            "### {heading}\n\n```\nvllm serve m --max-model-len 4096 {flags}\n```\n\n```\n\
+             ============ Serving Benchmark Result ============\n\
+             Successful requests: 500\nFailed requests: 0\nMaximum request concurrency: 64\n\
+             Benchmark duration (s): {:.2}\nTotal input tokens: 256000\n\
+             Total generated tokens: 100000\nRequest throughput (req/s): {rate:.2}\n\
+             Output token throughput (tok/s): {tokens:.2}\n\
+             Mean TTFT (ms): 360.00\nMedian TTFT (ms): 324.00\nP99 TTFT (ms): 936.00\n\
+             ==================================================\n```\n\n",
+            500.0 / rate,
+        )
+    };
+    let note = "# Flags\n\n## vLLM 0.10.1 (L20)\n\n".to_owned()
+        + &trial("default", "", 6.40)
+        + &trial("few", "--max-num-seqs 16", 3.10)
+        + &trial("fp8", "--kv-cache-dtype fp8", 8.10)
+        + &trial("fp8 again", "--kv-cache-dtype fp8", 6.90);
+    let shown = as_markdown(&note, &[], Lang::En);
+    let line = |of: &str| {
+        let mut lines = shown.lines();
+        lines.find(|line| line.contains(of)).unwrap_or_default()
+    };
+    // The mean of both.
+    assert!(line("Best").contains("fp8: 1,500.0 tok/s"), "{shown}");
+    let told = line("as good as the best, for all that repeats can tell");
+    assert!(told.contains("default (1,280.0 tok/s)"), "{shown}");
+}
+
+#[test]
 fn settings_of_one_engine_and_card_are_ranked_among_themselves() {
     let mindie = settings(&[
         ("trial 1 default", 2.55, 5930, 512),

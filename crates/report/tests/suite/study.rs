@@ -185,6 +185,7 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
         spread: None,
         effect,
         best_at: None,
+        beside: None,
         changed_with: other.into_iter().map(str::to_owned).collect(),
     };
     sample.result.importance = vec![
@@ -360,6 +361,24 @@ fn values_that_are_as_good_as_those_of_the_best_are_named() {
     let line = shown.lines().find(|line| line.contains("As good"));
     let line = line.unwrap_or_default();
     assert!(line.contains("max-num-seqs=48: within 1 %"), "{shown}");
+    // Where that flag does something beside other values, what it is with 48 is its doing too.
+    sample.result.importance = vec![Importance {
+        flag: "block-size".into(),
+        share: 0.0,
+        gain: Some(0.0),
+        spread: None,
+        effect: Effect::OnlyBeside,
+        beside: Some([("max-num-seqs", Value::Int(48))].into_iter().collect()),
+        best_at: None,
+        changed_with: Vec::new(),
+    }];
+    let shown = sample.shown(Lang::En);
+    let line = shown.lines().find(|line| line.contains("As good"));
+    assert!(!line.unwrap_or_default().contains("=48"), "{shown}");
+    assert!(
+        words_of(&sample).contains("block-size only beside max-num-seqs=48"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -566,6 +585,7 @@ fn losses_that_do_not_add_up_are_said_to_be_of_flags_together() {
         spread: None,
         effect: Effect::Choice,
         best_at: None,
+        beside: None,
         changed_with: Vec::new(),
     };
     sample.result.importance = vec![flag("chunks", 0.25), flag("tokens", 0.19)];
@@ -627,6 +647,7 @@ fn what_a_flag_does_is_told_whatever_won_and_a_default_between_searched_values_i
         }),
         effect: Effect::DefaultBest,
         best_at: Some(Value::Int(50)),
+        beside: None,
         changed_with: Vec::new(),
     }];
     let shown = words_of(&sample);

@@ -122,6 +122,7 @@ pub fn plan(
         engine_options: request.engine.words(),
         engine: command.map_or(Vec::new(), |command| without_secrets(&command.to_words())),
         typed: Vec::new(),
+        seeds: Vec::new(),
         repeat,
         visits,
         points: planned,

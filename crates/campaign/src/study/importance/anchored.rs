@@ -8,8 +8,9 @@ use super::super::last_stage::{DEFAULT, LEAST_GAIN};
 use super::super::series::log_figure;
 use super::super::started::{Started, resolved};
 use super::super::trimming::{NeededFlag, Trimming};
+use super::backgrounds::Seen;
 use super::pairs::{Flag, Group, Levels, Run, levels};
-use super::{Effect, Importance, Spread, direction, highest, modelled};
+use super::{Effect, Importance, Spread, backgrounds, direction, highest, modelled};
 use crate::search::Observation;
 use crate::space::{Dimension, Point, Value};
 use crate::trial::{Origin, Trial};
@@ -81,6 +82,7 @@ impl Study {
                     dimension,
                     flag,
                     levels,
+                    runs: &runs,
                     default: defaults.get(&dimension.name),
                     best: at_best.get(&dimension.name),
                     met: &met,
@@ -151,6 +153,7 @@ impl Study {
                     dimension,
                     flag,
                     levels,
+                    runs: &runs,
                     default: default.and_then(|it| it.get(&dimension.name)),
                     best: at_best.as_ref().and_then(|it| it.get(&dimension.name)),
                     met: &met,
@@ -272,6 +275,7 @@ struct Asked<'a> {
     dimension: &'a Dimension,
     flag: &'a Flag<'a>,
     levels: &'a Levels,
+    runs: &'a [Run],
     default: Option<&'a Value>,
     best: Option<&'a Value>,
     met: &'a [Point],
@@ -326,10 +330,11 @@ impl Asked<'_> {
         if widest.range() <= self.unnoticed {
             // What is none on the whole may be one beside some values of other flags.
             let alone = self.levels.alone.as_ref().map_or(0.0, Group::range);
-            let effect = if alone > self.unnoticed {
-                Effect::Mixed
-            } else {
-                Effect::None
+            let effect = match self.beside() {
+                Some(seen) if !seen.beside.0.is_empty() => Effect::OnlyBeside,
+                Some(_) => Effect::Mixed,
+                None if alone > self.unnoticed => Effect::Mixed,
+                None => Effect::None,
             };
             return (effect, None);
         }
@@ -344,8 +349,31 @@ impl Asked<'_> {
         }
     }
 
+    /// What the flag does beside some values of others, where it does nothing on the whole.
+    fn beside(&self) -> Option<Seen> {
+        let is_level = self.levels.widest().range() <= self.unnoticed;
+        is_level
+            .then(|| backgrounds::seen(&self.dimension.name, self.runs, self.unnoticed))
+            .flatten()
+    }
+
+    /// How the first objective changes where it is better by so much, as a logarithm.
+    fn change(&self, gain: f64) -> f64 {
+        match self.towards {
+            Some(Direction::Minimize) => (-gain).exp_m1(),
+            _ => gain.exp_m1(),
+        }
+    }
+
     /// From the worst level that pairs know to the best.
     fn spread(&self) -> Option<Spread> {
+        if let Some(seen) = self.beside() {
+            return Some(Spread {
+                change: self.change(seen.gain),
+                worst: seen.worst,
+                best: seen.best,
+            });
+        }
         let widest = self.levels.alone.as_ref()?;
         let worth = || widest.0.iter().map(|(_, worth)| *worth);
         let ends = worth().reduce(f64::min).zip(worth().reduce(f64::max));
@@ -359,14 +387,10 @@ impl Asked<'_> {
             known.next().or(alike.first().copied()).cloned()
         };
         let (worst, best) = ends.map(|(worst, best)| (at(worst), at(best)))?;
-        let range = match self.towards {
-            Some(Direction::Minimize) => -widest.range(),
-            _ => widest.range(),
-        };
         (widest.range() > self.unnoticed).then_some(Spread {
             worst: worst?,
             best: best?,
-            change: range.exp_m1(),
+            change: self.change(widest.range()),
         })
     }
 
@@ -438,8 +462,13 @@ impl Asked<'_> {
     }
 
     fn said(&self, effect: Effect, best_at: Option<Value>, part: Option<f64>) -> Line {
+        let beside = self
+            .beside()
+            .filter(|_| effect == Effect::OnlyBeside)
+            .map(|it| it.beside);
         Line {
             found: Importance {
+                beside,
                 flag: self.dimension.name.clone(),
                 share: 0.0,
                 effect,

@@ -331,6 +331,47 @@ fn an_effect_is_seen_in_all_pairs_of_a_flag_alone_also_where_the_default_is_in_n
 }
 
 #[test]
+fn what_does_something_beside_one_value_of_another_flag_is_told_with_that_value() {
+    let study = study();
+    let rates = |beside_small: f64| {
+        let mut trials = searched(&[
+            (512, 2048, 1118.0, true),
+            (64, 8192, 1176.0, true),
+            (256, 8192, 1176.0, true),
+            (512, 8192, 1176.0, true),
+            (64, 4096, beside_small, true),
+        ]);
+        // What is left of the best saw other prompts, which the first two here tie to the others.
+        let mut parts = searched(&[
+            (256, 8192, 1187.0, true),
+            (256, 8192, 1187.0, true),
+            (256, 4096, 1128.0, true),
+        ]);
+        for (at, part) in parts.iter_mut().enumerate() {
+            part.proposal.id = 5 + at as u64;
+            part.proposal.origin = Origin::Trim { of: 2 };
+            part.proposal.flags = part.proposal.point.clone();
+        }
+        trials.extend(parts);
+        let found = study.result(&trials, true).importance;
+        of(&found, "max-num-seqs").clone()
+    };
+    let seqs = rates(1052.0);
+    assert_eq!(seqs.effect, Effect::OnlyBeside, "{seqs:?}");
+    let tokens = [("max-num-batched-tokens", Value::Int(4096))];
+    assert_eq!(seqs.beside, Some(tokens.into_iter().collect()));
+    let spread = seqs.spread.as_ref().unwrap();
+    assert_eq!(
+        (&spread.worst, &spread.best),
+        (&Value::Int(64), &Value::Int(256))
+    );
+    assert!((spread.change - 0.062).abs() < 0.002, "{spread:?}");
+    // Prompts that are a little slower for all are no effect of a flag.
+    let seqs = rates(1118.0);
+    assert_eq!((seqs.effect, seqs.spread), (Effect::None, None));
+}
+
+#[test]
 fn where_nothing_meets_the_limits_pairs_still_tell_and_no_loss_is_claimed() {
     let study = study();
     let trials = searched(&[

@@ -156,6 +156,7 @@ fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page
         tags: Vec::new(),
         axes: axes.iter().map(ToString::to_string).collect(),
         typed: Vec::new(),
+        seeds: Vec::new(),
         repeat: 1,
         visits: (0..points.len()).map(|place| (place, 0)).collect(),
         points: (points.iter().enumerate())

@@ -315,6 +315,31 @@ fn each_kind_of_reason_is_told_once_with_its_first_load() {
 }
 
 #[test]
+fn a_load_in_waves_does_not_say_where_a_side_saturates() {
+    let levels = [1, 2, 4, 8, 16, 32, 64];
+    let rates = [100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 1100.0];
+    let shown = |in_waves: bool| {
+        text_of(&levels, |run| {
+            let load = run.point.0["concurrency"].as_u64().unwrap() as u32;
+            let place = levels.iter().position(|level| *level == load).unwrap();
+            run.summary.throughput.output_tokens_per_s = Some(rates[place]);
+            run.summary.doubts.clear();
+            if in_waves && load == 64 {
+                run.summary.doubts = vec![StatedDoubt {
+                    code: DoubtCode::InStep,
+                    severity: Severity::Note,
+                    text: String::new(),
+                    remedy: String::new(),
+                }];
+            }
+        })
+    };
+    let told = "(between 8 and 16)";
+    assert!(shown(true).contains(told), "{}", shown(true));
+    assert!(!shown(false).contains(told), "{}", shown(false));
+}
+
+#[test]
 fn a_side_of_invalid_runs_and_a_figure_that_is_contradicted_are_named() {
     let text = text_of(&[4], |run| run.summary.valid = false);
     assert!(
