@@ -1,5 +1,6 @@
 //! Imported results in the form of our own summaries, for whatever draws, compares or judges runs.
 
+use crate::brackets::without_brackets;
 use crate::copies::repeats;
 use crate::doubt::ImportDoubtCode;
 use crate::facts::VERSION;
@@ -29,12 +30,14 @@ pub struct ResultsOfCard {
 }
 
 /// Results by their cards, in the order of the first of each, where two groups of one model and one
-/// last heading were measured on different cards: each is then a side of its own. Else all together.
+/// last heading, but for what stands in its brackets, were measured on different cards: each is then a
+/// side of its own. Else all together.
 pub fn by_card(results: &[ImportedResult]) -> Vec<ResultsOfCard> {
     let card = |found: &ImportedResult| found.facts.get("card").cloned();
     let mut cards_of: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
     for group in groups(results) {
-        let cards = cards_of.entry(with_model(results, &group)).or_default();
+        let (test, _) = without_brackets(&with_model(results, &group));
+        let cards = cards_of.entry(test).or_default();
         cards.extend(group.members.iter().map(|at| card(&results[*at])));
     }
     if cards_of.values().all(|cards| cards.len() < 2) {

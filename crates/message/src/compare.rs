@@ -31,13 +31,13 @@ inferometer_text::texts! {
         WorseFrom => "worse from {low} on", "{low} 起更差";
         Together => "{count} loads together {change} ({low} … {high})", "{count} 个负载点合计 {change}（{low} … {high}）";
         TogetherIs => "{said}: {verdict}", "{said}：{verdict}";
-        Between => "{metric}: the others against each other", "{metric}：其余各方之间的比较";
-        BetweenOf => "{metric} at {shared}: the others against each other", "{shared} 时的 {metric}：其余各方之间的比较";
+        Between => "The others against each other: {metric}", "其余各方之间的比较：{metric}";
+        BetweenOf => "The others against each other: {metric} ({shared})", "其余各方之间的比较：{metric}（{shared}）";
         Sides => "second against first", "后者相对前者";
         Against => "{b} against {a}", "{b} 相对 {a}";
         First => "first", "前者";
         Second => "second", "后者";
-        BetweenShare => "these verdicts hold with 95 % for all pairs of this table together", "本表的判定对其中所有组合合计以 95 % 的把握成立";
+        BetweenShare => "these verdicts hold with 95 % for all pairs beside the baseline together", "这些判定对基线以外的所有组合合计以 95 % 的把握成立";
         Saturation => "saturation of output tok/s: {sides}", "输出 tok/s 的饱和点：{sides}";
         SaturatesAt => "{side} at about {load} (between {low} and {high})", "{side} 约 {load}（{low} 与 {high} 之间）";
         RisesStill => "{side} not reached at {load}", "{side} 在 {load} 时尚未达到";

@@ -52,7 +52,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     ];
     sections.extend(cautions::section(report));
     sections.extend(overview(report));
-    sections.extend(between::section(report));
+    sections.extend(between::sections(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
         let reasons = cautions::reasons(report);

@@ -40,7 +40,6 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use inferometer_text::Lang;
 use std::num::NonZeroU32;
-use std::path::Path;
 use std::sync::Arc;
 use table::{SweepView, Table};
 use typed::Typed;

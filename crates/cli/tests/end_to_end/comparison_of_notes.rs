@@ -159,7 +159,7 @@ fn of_three_sides_the_two_beside_the_baseline_are_compared_too() {
         assert!((row["ratio"].as_f64().unwrap() - 1.5).abs() < 0.01, "{row}");
     }
     for told in [
-        "output tok/s: the others against each other",
+        "The others against each other: output tok/s",
         "c.md against b.md concurrency=16 660 990 +50.0 better",
     ] {
         assert!(shown.contains(told), "{told}: {shown}");

@@ -108,7 +108,12 @@ fn the_grid_log_of_a_sweep_is_one_log() {
         Sim::start(&["--ttft", "600ms", "--itl", "1ms"]),
     );
     // A client that is never in time: what says so is a line of the log, and is read back.
-    let late = ["--threshold", "lag-invalid-factor=1e-9"];
+    let late = [
+        "--threshold",
+        "pulse-ms=1e-9",
+        "--threshold",
+        "lag-invalid-factor=1e-9",
+    ];
     for (out, options) in [("sweep", ON_ANY_HOST.as_slice()), ("late", &late)] {
         let swept = sweep_with(&place, &sim.url, out, options);
         let told = place.run(&["report", out, "--dialect", "grid-log"]);

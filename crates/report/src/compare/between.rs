@@ -9,13 +9,27 @@ use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table};
 use inferometer_page::number::change_in_percent;
 
-/// The primary metric of each such pair, a line for each load.
-pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
+/// The primary metric of each such pair, a table for each test.
+pub(super) fn sections(report: &CompareReport<'_>) -> Vec<Section> {
+    let pairs = report.comparison.between.iter();
+    let rows = pairs.flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)));
+    let rows: Vec<(&Between, &Row)> = rows.collect();
+    let tests = distinct(rows.iter().map(|(_, row)| row.point.group())).into_iter();
+    let of_test = tests.filter_map(|test| {
+        let own = rows.iter().filter(|(_, row)| row.point.group() == test);
+        of_test(report, test, &own.copied().collect::<Vec<_>>())
+    });
+    of_test.collect()
+}
+
+/// A line for each pair and load.
+fn of_test(
+    report: &CompareReport<'_>,
+    test: Option<&str>,
+    rows: &[(&Between, &Row)],
+) -> Option<Section> {
     let lang = report.lang;
     let pairs = &report.comparison.between;
-    let rows: Vec<(&Between, &Row)> = (pairs.iter())
-        .flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)))
-        .collect();
     let (_, first) = rows.first()?;
     let heads = heads(report.groups);
     let head = |name: &String| {
@@ -73,7 +87,8 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
         table.footnotes = vec![CompareText::BetweenShare.text(lang).to_owned()];
     }
     let together = pairs.iter().flat_map(|pair| {
-        pair.pooled.iter().map(|pooled| {
+        let pooled = pair.pooled.iter().filter(|it| it.test.as_deref() == test);
+        pooled.map(|pooled| {
             let word = verdict_word(pooled.verdict).0.text(lang).to_owned();
             let said = [named(pair), course::together(pooled, lang)].join(": ");
             let values = [("verdict", word), ("said", said)];

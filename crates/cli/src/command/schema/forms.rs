@@ -80,6 +80,8 @@ pub struct SweepPoint {
     point: Option<Point>,
     /// Which repeat, from 0.
     repeat: u32,
+    /// The seed that it is the repeat of, where a sweep was given several.
+    seed: Option<u64>,
     state: TrialState,
     /// The run, as a path below the sweep, if there is one.
     directory: Option<String>,
