@@ -1,6 +1,8 @@
 //! Command lines in notes: of a server that was launched, and of a benchmark.
 
 use crate::notes::{Notes, bare};
+use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::engine::flag::table;
 use inferometer_text::hostile::printable;
 use inferometer_text::secret::without_secrets;
 use inferometer_translate::Options;
@@ -198,7 +200,10 @@ pub(crate) fn flags(command: &str) -> BTreeMap<String, Value> {
         flags.insert("model".to_owned(), json!(model));
     }
     for option in Options::parse(&words).iter() {
-        let name = option.written.strip_prefix("--");
+        let name = option
+            .written
+            .strip_prefix("--")
+            .or_else(|| of_short(&option.written));
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             let given = option.values.first();
             let given = given.map_or(Value::Bool(true), |word| value(word));
@@ -206,6 +211,18 @@ pub(crate) fn flags(command: &str) -> BTreeMap<String, Value> {
         }
     }
     flags
+}
+
+/// The flag of a short spelling: `-tp`.
+fn of_short(written: &str) -> Option<&'static str> {
+    let engines = [
+        EngineKind::Vllm,
+        EngineKind::Sglang,
+        EngineKind::LlamaServer,
+    ];
+    let mut flags = engines.into_iter().flat_map(|engine| table(engine).iter());
+    let flag = flags.find(|flag| flag.aliases.iter().any(|it| it == written))?;
+    Some(flag.name.as_str())
 }
 
 /// A value as it is written: true or false, a number, or text.
@@ -238,6 +255,14 @@ mod tests {
         assert_eq!(flags.get("enable-chunked-prefill"), Some(&json!(false)));
         assert_eq!(flags.get("trust-remote-code"), Some(&json!(true)));
         assert!(!flags.contains_key("gpus") && !flags.contains_key("ipc"));
+    }
+
+    #[test]
+    fn short_spellings_are_flags_too() {
+        let flags = flags("vllm serve Qwen/Qwen2.5-14B -tp 4 -pp=2 --max-num-seqs 64");
+        assert_eq!(flags.get("tensor-parallel-size"), Some(&json!(4)));
+        assert_eq!(flags.get("pipeline-parallel-size"), Some(&json!(2)));
+        assert_eq!(flags.get("model"), Some(&json!("Qwen/Qwen2.5-14B")));
     }
 
     #[test]

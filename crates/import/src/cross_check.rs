@@ -36,7 +36,13 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
 /// Loads of one table from which on two percentiles that are equal at each are no chance.
 const FEWEST_ALIKE: usize = 3;
 
-/// Two percentiles that are equal to the last digit in every column of a table.
+/// Digits, and loads, by which a median that equals a tail is no chance: first tokens wait, and no
+/// two of them as long.
+const TAIL_DIGITS: usize = 4;
+const FEWEST_TAILS: usize = 2;
+
+/// Two percentiles that are equal to the last digit in every column of a table; of first tokens the
+/// median and a tail in several.
 fn copied_percentiles(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     type Column = (usize, f64, f64, bool);
     let mut columns: BTreeMap<_, Vec<Column>> = BTreeMap::new();
@@ -57,13 +63,18 @@ fn copied_percentiles(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
         let is_copy = |(_, a, b, is_upper): &Column| {
             *is_upper && a == b && *a > 0.0 && digits(*a) >= LEAST_DIGITS
         };
-        if columns.len() >= FEWEST_ALIKE && columns.iter().all(is_copy) {
+        let copies: Vec<&Column> = columns.iter().filter(|it| is_copy(it)).collect();
+        let is_whole = copies.len() == columns.len() && copies.len() >= FEWEST_ALIKE;
+        let are_long = copies.iter().all(|(_, a, ..)| digits(*a) >= TAIL_DIGITS);
+        let is_tail = metric == "ttft_ms" && lower == "p50" && are_long;
+        if is_whole || is_tail && copies.len() >= FEWEST_TAILS {
             let doubt = ImportDoubt::CopiedPercentile {
                 metric,
                 lower,
                 upper,
+                is_whole,
             };
-            doubts.extend(columns.iter().map(|(at, ..)| (*at, doubt.clone())));
+            doubts.extend(copies.into_iter().map(|(at, ..)| (*at, doubt.clone())));
         }
     }
     doubts

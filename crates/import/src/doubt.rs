@@ -211,11 +211,13 @@ pub enum ImportDoubt {
         heading: u64,
         configured: u64,
     },
-    /// Two percentiles that are equal at every load of a table.
+    /// Two percentiles that are equal at several loads of a table.
     CopiedPercentile {
         metric: &'static str,
         lower: String,
         upper: String,
+        /// At all of them.
+        is_whole: bool,
     },
     HeadingLength {
         is_output: bool,
@@ -289,6 +291,7 @@ impl ImportDoubt {
                 metric,
                 lower,
                 upper,
+                ..
             } => [lower, upper]
                 .map(|it| format!("latency.{metric}.{it}"))
                 .into(),

@@ -32,7 +32,7 @@ inferometer_text::texts! {
         ContradictionRemedy => "one of the numbers is of another run or counts something else; do not compare by it", "其中一个数来自另一次运行或口径不同；不要据此比较";
         UnlikeRepeats => "{load} was measured twice (lines {lines}), and {name} is {a} and {b}: {share} from run to run", "{load} 测了两次（第 {lines} 行），{name} 分别为 {a} 与 {b}，两次相差 {share}";
         UnlikeRepeatsRemedy => "between single runs no smaller difference is told: find out what else differed, or measure again", "单次运行之间小于该差距的差异不作结论：请查明两次还有什么不同，或重新测量";
-        ToldFailures => "lines beside it tell of {count} failed or refused requests that it does not count: {sample}", "其前后的日志行显示有 {count} 个请求失败或被拒绝，而结果中未计入：{sample}";
+        ToldFailures => "lines beside it tell of at least {count} failed or refused requests that it does not count: {sample}", "其前后的日志行显示至少有 {count} 个请求失败或被拒绝，而结果中未计入：{sample}";
         EndedRequests => "the number of requests that ended", "结束的请求数";
         PlannedRequests => "the number of requests sent", "发出的请求数";
         StreamsTimesSpeed => "concurrency × speed per user", "并发数 × 每用户速度";
@@ -78,6 +78,7 @@ inferometer_text::texts! {
         HeadingSwitch => "the heading says {word}, and the command has --enable-chunked-prefill {given}", "标题写的是 {word}，而命令行为 --enable-chunked-prefill {given}";
         HeadingRemedy => "the command or the heading was copied from another run", "命令或标题抄自另一次运行";
         HeadingConcurrency => "the heading says concurrency {said}, the result {configured}", "标题写的并发数为 {said}，结果中为 {configured}";
+        CopiedPercentileHere => "{lower} and {upper} of {metric} are equal to the last digit here and at another load of the table", "此处及该表其他负载下 {metric} 的 {lower} 与 {upper} 逐位相同";
         CopiedPercentile => "{lower} and {upper} of {metric} are equal to the last digit at every load of the table", "该表各负载下 {metric} 的 {lower} 与 {upper} 均逐位相同";
         CopiedPercentileRemedy => "one of the two was copied: use neither until you know which", "两者之一系复制：弄清之前两者都不可用";
         HeadingInput => "the heading says input {said}, the result's mean is {mean}", "标题写的输入长度为 {said}，而结果中平均为 {mean}";

@@ -6,11 +6,12 @@ use crate::builder::ResultBuilder;
 use crate::column_labels::column_labels;
 use crate::doubt::ToldFailures;
 use crate::failure_words::{failed_share, is_out_of_memory, is_void};
-use crate::label::{Field, Sample, is_change, label};
+use crate::label::{Field, Label, Sample, is_change, label};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::settings::Column;
+use crate::statistics_table::is_total;
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::told_failures::{tells_a_failure, told_count};
@@ -59,7 +60,9 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
     for ((builder, head), names) in builders.iter_mut().zip(&grid.heads).zip(&mut names) {
         grid.counts.set(builder, head, names);
     }
+    let counts = grid.counts_of_requests(&meant.labels);
     for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
+        let known = known.map(|label| of_one_request(name, label, cells, counts));
         if let Some(setting) = Column::named(name) {
             for (builder, cell) in builders.iter_mut().zip(cells) {
                 match setting.value(cell) {
@@ -279,7 +282,39 @@ impl<'a> Heads<'a> {
     }
 }
 
-impl Grid<'_> {
+/// Tokens of a request where a name leaves open whether it means those of the run: `Output tokens`
+/// that are fewer than the requests, or as many whatever the number of requests is.
+fn of_one_request(name: &str, label: Label, cells: &[&str], counts: Option<&[&str]>) -> Label {
+    let field = match label.field {
+        Field::InputTokens => Field::InputSize,
+        Field::OutputTokens => Field::OutputSize,
+        _ => return label,
+    };
+    let pairs = counts.unwrap_or_default().iter().zip(cells);
+    let pairs =
+        pairs.filter_map(|(count, tokens)| Some((quantity(count)?.value, quantity(tokens)?.value)));
+    let pairs: Vec<(f64, f64)> = pairs.collect();
+    let are_fewer = pairs.iter().any(|(requests, tokens)| tokens < requests);
+    let differ = |of: fn(&(f64, f64)) -> f64| pairs.windows(2).any(|it| of(&it[0]) != of(&it[1]));
+    let stay = differ(|it| it.0) && !differ(|it| it.1);
+    if (are_fewer || stay) && !is_total(name) {
+        Label { field, ..label }
+    } else {
+        label
+    }
+}
+
+impl<'t> Grid<'t> {
+    /// The cells that say how many requests each result is of.
+    fn counts_of_requests(&self, labels: &[Option<Label>]) -> Option<&[&'t str]> {
+        let is_count = |label: &Option<Label>| {
+            let field = label.map(|label| label.field);
+            matches!(field, Some(Field::Ok | Field::Total | Field::Planned))
+        };
+        let place = labels.iter().position(is_count)?;
+        self.metrics.get(place).map(|(_, cells)| cells.as_slice())
+    }
+
     /// The concurrency of each result, as far as it is known.
     fn loads(&self) -> Vec<Option<f64>> {
         let is_load = |name: &str| {

@@ -93,7 +93,7 @@ fn is_upright(rows: &[Vec<String>]) -> bool {
     statistics.count() >= 2 && samples.count() >= 1
 }
 
-fn is_total(name: &str) -> bool {
+pub(crate) fn is_total(name: &str) -> bool {
     name.to_lowercase().contains("total")
 }
 

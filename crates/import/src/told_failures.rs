@@ -5,6 +5,7 @@ use crate::block::entries;
 use crate::commands::is_program;
 use crate::doubt::ToldFailures;
 use crate::failure_words::FAILED;
+use crate::heading::named_load;
 use crate::label::Field;
 use crate::notes::Notes;
 use crate::quantity::count;
@@ -60,8 +61,19 @@ pub(crate) fn find(results: &mut [ImportedResult], notes: &mut Notes<'_>) {
         let command = command.and_then(|at| commands.get(at));
         let begins = results.get(next).map_or(0, |found| found.span().0);
         let is_over = command.is_some_and(|command| (line..begins).contains(command));
+        // `并发 128 报了不少错` names the one that it is of.
+        let load = named_load(notes.bare(line));
+        let has_load = |at: &usize| {
+            let point = results.get(*at).map(|found| &found.point);
+            let named = load.iter().flatten();
+            let mut same =
+                named.map(|(key, value)| point.is_some_and(|it| it.get(key) == Some(value)));
+            load.is_some() && same.all(|it| it)
+        };
+        let named = Some(next).filter(is_here).filter(has_load);
         let of = match told {
             _ if is_inside => before,
+            _ if named.is_some() && !before.as_ref().is_some_and(has_load) => named,
             Told::Count(_) if is_behind => before,
             _ if is_over => before,
             _ => Some(next).filter(is_here).or(before),

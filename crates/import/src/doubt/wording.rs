@@ -265,13 +265,19 @@ impl ImportDoubt {
                 metric,
                 lower,
                 upper,
+                is_whole,
             } => {
                 let values = vec![
                     ("metric", in_table(metric).to_owned()),
                     ("lower", lower.clone()),
                     ("upper", upper.clone()),
                 ];
-                (Text::CopiedPercentile, values, Text::CopiedPercentileRemedy)
+                let text = if *is_whole {
+                    Text::CopiedPercentile
+                } else {
+                    Text::CopiedPercentileHere
+                };
+                (text, values, Text::CopiedPercentileRemedy)
             }
             ImportDoubt::HeadingLength {
                 is_output,

@@ -322,6 +322,14 @@ fn lines_that_tell_failures_are_counted_or_told() {
     ));
     let told: Vec<bool> = before.iter().map(|it| it.told_failures.is_some()).collect();
     assert_eq!(told, [true, false]);
+    // A line that names a load is of that one, though it stands behind another.
+    let named = results(&format!(
+        "{}并发 128 时服务端报了不少错（HTTP 503）\n\n{}",
+        block(9.4, "Maximum request concurrency: 64\n"),
+        block(8.1, "Maximum request concurrency: 128\n")
+    ));
+    let told: Vec<bool> = named.iter().map(|it| it.told_failures.is_some()).collect();
+    assert_eq!(told, [false, true]);
     // What it counts itself is not told twice.
     let known = results(&format!(
         "Request rejected\n\n{}",

@@ -446,3 +446,56 @@ fn a_line_above_a_command_names_all_results_of_that_command() {
         .filter_map(|found| found.point.get("concurrency")?.as_u64());
     assert_eq!(Vec::from_iter(loads), [10, 20]);
 }
+
+#[test]
+fn tokens_that_are_as_many_at_every_load_are_those_of_a_request() {
+    let rows: [&[&str]; 3] = [
+        &["8", "80", "1.20", "1024", "256", "307"],
+        &["64", "640", "4.10", "512", "256", "1050"],
+        &["128", "1280", "5.20", "1024", "256", "1331"],
+    ];
+    let columns = [
+        "并发",
+        "Requests",
+        "QPS",
+        "Input tokens",
+        "Output tokens",
+        "tok/s",
+    ];
+    let found = results(&ladder(&columns, &rows));
+    let lengths = |found: &ImportedResult| {
+        let tokens = &found.summary.as_ref().unwrap().tokens;
+        (tokens.input, tokens.output)
+    };
+    assert!(
+        found.iter().all(|it| lengths(it) == (None, None)),
+        "no totals of a run"
+    );
+    let inputs: Vec<&Value> = found.iter().map(|it| &it.point["input_tokens"]).collect();
+    assert_eq!(inputs, [1024, 512, 1024]);
+    // Those of a run grow with it.
+    let rows: [&[&str]; 2] = [
+        &["8", "80", "1.20", "81920", "20480", "307"],
+        &["64", "640", "4.10", "655360", "163840", "1050"],
+    ];
+    let found = results(&ladder(&columns, &rows));
+    assert_eq!(lengths(&found[1]), (Some(655_360), Some(163_840)));
+}
+
+#[test]
+fn a_median_that_equals_its_tail_at_some_loads_is_doubted_there() {
+    let rows: [&[&str]; 4] = [
+        &["8", "180.2", "420.9"],
+        &["16", "312.4", "700.1"],
+        &["32", "1034", "1034"],
+        &["64", "1682", "1682"],
+    ];
+    let columns = ["并发", "TTFT P50 (ms)", "TTFT P99 (ms)"];
+    let found = results(&ladder(&columns, &rows));
+    let doubted = found.iter().filter(|it| {
+        let mut codes = it.doubts.iter().map(|doubt| doubt.code.name());
+        codes.any(|code| code == "not-a-distribution")
+    });
+    let loads: Vec<&Value> = doubted.map(|it| &it.point["concurrency"]).collect();
+    assert_eq!(loads, [32, 64]);
+}
