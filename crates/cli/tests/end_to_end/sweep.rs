@@ -440,6 +440,37 @@ fn contradictory_axes_are_refused_before_anything_is_made() {
 }
 
 #[test]
+fn several_seeds_are_repeats_in_the_report_in_the_list_and_in_json() {
+    let place = Place::new();
+    let words = "sweep --quiet --no-html --lang en --sim-clock virtual --input-tokens 64 \
+         --output-tokens uniform(8,24) --concurrency 2,4 --requests 40 --seed 11,12 --out s";
+    let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let said = ended
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let varied = "concurrency (points: 2, each measured 2 times, with the seeds 11, 12)";
+    assert!(said.contains(varied), "{ended:?}");
+    assert!(said.contains("--seed 11,12"), "{ended:?}");
+    let stored = json(&place.run(&["report", "s", "--format", "json"]));
+    let points = stored["points"].as_array().unwrap().iter();
+    let points: Vec<_> = points
+        .map(|it| (&it["point"]["concurrency"], &it["repeat"], &it["seed"]))
+        .collect();
+    let expected = [(2, 0, 11), (2, 1, 12), (4, 0, 11), (4, 1, 12)].map(|(a, b, c)| [a, b, c]);
+    let points = points
+        .iter()
+        .map(|(a, b, c)| [a, b, c].map(|it| it.as_u64().unwrap()));
+    let mut points: Vec<[u64; 3]> = points.collect();
+    points.sort_unstable();
+    assert_eq!(points, expected);
+    let list = place.run(&["runs", "--lang", "en", "."]);
+    assert!(list.stdout.contains("points: 2"), "{list:?}");
+}
+
+#[test]
 fn a_grid_is_computed_in_virtual_time_and_the_same_twice() {
     let place = Place::new();
     let options = [
