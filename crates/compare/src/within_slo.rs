@@ -22,6 +22,10 @@ pub struct WithinSlo {
     pub met_up_to: Option<f64>,
     /// The next load that misses one; absent where none was measured.
     pub missed_at: Option<f64>,
+    /// The first load above those that are met, where its result does not state what an objective
+    /// is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_stated_at: Option<f64>,
     /// Requests a second at `met_up_to`.
     pub requests_per_s: Option<f64>,
     /// Output tokens a second at `met_up_to`.
@@ -154,6 +158,10 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
         let values: Option<Vec<f64>> = best?.iter().map(|(_, run)| of(&run.summary)).collect();
         values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
     };
+    let is_open = |level: &&&[(f64, &RunSample)]| {
+        let has_work = level.iter().all(|it| it.1.summary.did_the_work());
+        has_work && level.iter().any(|it| met(it).is_none()) && !misses(level)
+    };
     let cards = runs[0].1.summary.cards();
     let one_number = runs.iter().all(|(_, run)| run.summary.cards() == cards);
     Some(WithinSlo {
@@ -163,6 +171,10 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
         load: String::new(),
         met_up_to: best.map(|level| level[0].0),
         missed_at: levels[good..].iter().find(misses).map(|level| level[0].0),
+        not_stated_at: levels[good..]
+            .first()
+            .filter(is_open)
+            .map(|level| level[0].0),
         requests_per_s: mean(|summary| summary.throughput.requests_per_s),
         output_tokens_per_s: mean(|summary| summary.throughput.output_tokens_per_s),
         cards: cards.filter(|_| one_number),
@@ -217,6 +229,19 @@ mod tests {
         let ladders = of_groups(&[group("a", 1, a), group("b", cards, b)]);
         assert_eq!(ladders.len(), 2);
         [ladders[1].verdict, ladders[1].verdict_per_card]
+    }
+
+    #[test]
+    fn what_no_result_states_is_neither_met_nor_missed() {
+        let mut open = group("a", 1, &[(8, 40.0), (32, 60.0), (64, 190.0)]);
+        for run in &mut open.runs[..2] {
+            let slo = run.summary.slo.as_mut().unwrap();
+            (slo.met, slo.objectives[0].met) = (None, None);
+        }
+        let ladders = of_groups(&[open, group("b", 1, &[(8, 40.0), (32, 60.0)])]);
+        let found = &ladders[0];
+        assert_eq!((found.met_up_to, found.not_stated_at), (None, Some(8.0)));
+        assert_eq!(ladders[1].not_stated_at, None);
     }
 
     #[test]

@@ -66,6 +66,8 @@ inferometer_text::texts! {
         NoLoad => "no load", "无";
         SloMetUpTo => "{group}: within the SLO up to {own}, the baseline up to {other}{setting}", "{group}：满足 SLO 的上限为 {own}，基准为 {other}{setting}";
         SloMetUpToPerCard => "{group}: the same load divided by the number of cards{setting}", "{group}：同上，按每卡负载计{setting}";
+        LoadNotStated => "not stated", "未给出";
+        SloNotStated => "{group}: results do not state all that the objectives limit (met up to: {own}; the baseline: {other}){setting}; give objectives for figures that both state", "{group}：结果未给出目标所需的全部数值（满足上限：{own}；基准：{other}）{setting}；请改用双方都给出的指标作为目标";
         SloUndecided => "{group}: within the SLO at least up to {own}, the baseline up to {other}{setting}; measure higher loads, or loads in between", "{group}：满足 SLO 的上限至少为 {own}，基准为 {other}{setting}；请测更高的负载，或两者之间的负载";
         OtherObjectives => "{group}: its objectives are not those of the baseline{setting}; give --slo for both", "{group}：目标与基准不同{setting}；请用 --slo 统一指定";
         Margin => "margin", "容许差";

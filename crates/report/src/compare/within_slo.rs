@@ -67,9 +67,10 @@ fn named(ladder: &WithinSlo, load: f64) -> String {
 }
 
 fn met(report: &CompareReport<'_>, ladder: &WithinSlo) -> String {
-    match ladder.met_up_to {
-        Some(load) => named(ladder, load),
-        None => CompareText::NoLoad.text(report.lang).to_owned(),
+    match (ladder.met_up_to, ladder.not_stated_at) {
+        (Some(load), _) => named(ladder, load),
+        (None, Some(_)) => CompareText::LoadNotStated.text(report.lang).to_owned(),
+        (None, None) => CompareText::NoLoad.text(report.lang).to_owned(),
     }
 }
 
@@ -82,6 +83,8 @@ pub(super) fn verdicts(report: &CompareReport<'_>, group: &str, label: &str) -> 
         let partner = ladders.iter().find(|it| {
             it.group == report.comparison.baseline && it.setting.key() == ladder.setting.key()
         });
+        let mut both = std::iter::once(ladder).chain(partner);
+        let is_open = both.any(|it| it.not_stated_at.is_some());
         let said = |verdict: Verdict, form: CompareText| {
             let values = [
                 ("own", met(report, ladder)),
@@ -101,6 +104,7 @@ pub(super) fn verdicts(report: &CompareReport<'_>, group: &str, label: &str) -> 
             ];
             let form = match verdict {
                 Verdict::NotComparable => CompareText::OtherObjectives,
+                Verdict::Unknown if is_open => CompareText::SloNotStated,
                 Verdict::Unknown => CompareText::SloUndecided,
                 _ => form,
             };
