@@ -46,6 +46,8 @@ inferometer_text::texts! {
         OutOfMemory => "ran out of memory at {axis} {load}", "{axis} {load} 时显存不足";
         OutOfMemoryAt => "ran out of memory at {loads}", "{loads} 时显存不足";
         MemoryBelow => "measured up to {axis} {load}", "最高测到{axis} {load}";
+        RequestsWait => "at {load} requests wait for a place: about {served} are served at a time", "并发 {load} 时请求在排队：同时处理的约 {served} 个";
+        WaitEvidence => "mean TTFT {before} ms at {low}, {after} ms at {load}", "平均 TTFT：{low} 时 {before} ms，{load} 时 {after} ms";
         StillRising => "none up to {axis} {load}, where output throughput still rises", "至{axis} {load} 仍未饱和，输出吞吐量还在上升";
         RisingALittle => "not quite reached at {axis} {load}, where output throughput rises only a little", "到{axis} {load} 已接近饱和，输出吞吐量只有小幅上升";
         OnConcurrency => "concurrency", "并发";

@@ -67,6 +67,7 @@ inferometer_text::texts! {
         MetAt => "met at {loads}", "{loads} 满足";
         MetNowhere => "met at no load", "所有负载均未满足";
         MissedAt => "missed at {loads}", "{loads} 未满足";
+        PerCard => "per card", "每卡";
         OfMember => "{name}: {text}", "{name}：{text}";
         OfEveryRequest => "{objective} is of every request, and the longest is not stated; ask for {metric}.p99={limit} or {metric}.mean={limit}", "{objective} 要求每个请求都满足，而最长的未注明；可改用 {metric}.p99={limit} 或 {metric}.mean={limit}";
         NotStatedAt => "not stated at {loads}, so not known to be met", "{loads} 未给出所需数值，无法判断是否满足";

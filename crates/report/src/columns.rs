@@ -93,6 +93,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
     let plain = match column.name {
         "req_per_s" => Unit::RequestsPerSecond.sign(),
         "tok_per_s" => Unit::TokensPerSecond.sign(),
+        "tok_per_s_per_card" => ComparedMetric::OutputTokensPerSPerCard.text(lang),
         "items_per_s" => Unit::ItemsPerSecond.sign(),
         "audio_per_s" => ComparedMetric::AudioPerS.text(lang),
         "total_tok_per_s" => ImportText::TotalColumn.text(lang),

@@ -1,5 +1,6 @@
 //! Figures of the summary by name, as `--columns` takes them.
 
+use super::CARDS;
 use Quantity::*;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,8 +69,10 @@ const COUNTS: [&str; 4] = ["n", "independent", "answers", "requests_needed"];
 
 /// Not a key of the summary: made of its requests.
 const OK_RATE: &str = "/requests/ok_rate";
+/// Output tokens a second of one card, where the number of cards is known.
+const PER_CARD: &str = "/throughput/output_tokens_per_s_per_card";
 
-const PLAIN: [Known; 38] = [
+const PLAIN: [Known; 39] = [
     ("req_per_s", "/throughput/requests_per_s", RequestsPerSecond),
     (
         "tok_per_s",
@@ -96,6 +99,7 @@ const PLAIN: [Known; 38] = [
         "/throughput/input_chars_per_s",
         CharsPerSecond,
     ),
+    ("tok_per_s_per_card", PER_CARD, TokensPerSecond),
     ("items_per_s", "/throughput/items_per_s", ItemsPerSecond),
     (
         "audio_per_s",
@@ -233,13 +237,26 @@ const KEYS: [(&str, Quantity); 86] = [
 ];
 
 /// Other names that people write.
-const ALIASES: [(&str, &str); 3] = [("qps", "req_per_s"), ("median", "p50"), ("avg", "mean")];
+const ALIASES: [(&str, &str); 4] = [
+    ("qps", "req_per_s"),
+    ("per_card", "tok_per_s_per_card"),
+    ("median", "p50"),
+    ("avg", "mean"),
+];
 
 impl SummaryColumn {
     /// Its value in a summary that was turned into JSON.
     pub fn of(&self, summary: &Value) -> Option<f64> {
         if self.place == OK_RATE {
             return ok_rate(summary.get("requests")?);
+        }
+        if self.place == PER_CARD {
+            let cards = summary.pointer("/tags")?.get(CARDS)?.as_str()?.trim();
+            let cards: f64 = cards.parse().ok().filter(|cards| *cards >= 1.0)?;
+            let all = summary
+                .pointer("/throughput/output_tokens_per_s")?
+                .as_f64()?;
+            return Some(all / cards);
         }
         let found = summary.pointer(self.place)?;
         let found = self.statistic.map_or(Some(found), |it| found.get(it))?;
@@ -492,6 +509,9 @@ mod tests {
         assert_eq!(of(json!({"ok": 10, "failed": 0})), Some(1.0));
         assert_eq!(of(json!({"ok": 0, "failed": 0})), None);
         assert_eq!(column("ok_rate").to_string(), "ok_rate");
+        let served = json!({"tags": {"cards": "4"}, "throughput": {"output_tokens_per_s": 1000.0}});
+        assert_eq!(column("per_card").of(&served), Some(250.0));
+        assert_eq!(column("per_card").of(&json!({"tags": {}})), None);
         assert_eq!(column("latency.ttft_ms.p99").to_string(), "ttft.p99");
     }
 

@@ -5,7 +5,7 @@ use crate::columns;
 use inferometer_chart::measured::distinct;
 use inferometer_compare::{Basis, Group, Row, RunSample, Verdict};
 use inferometer_core::point::{GROUP, Point};
-use inferometer_core::summary::SummaryColumn;
+use inferometer_core::summary::{Quantity, SummaryColumn};
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone};
 use inferometer_page::number::{self, change_in_percent};
@@ -134,8 +134,12 @@ pub(super) fn of_column(report: &CompareReport<'_>, column: &SummaryColumn) -> S
         if let Some(row) = tested {
             return Some(Pairing::from(row));
         }
-        let a = at_load(report.groups.first()?, point, column);
-        let b = at_load(group, point, column);
+        let shown = |group: &Group| {
+            let value = at_load(group, point, column)?;
+            let is_share = column.quantity == Quantity::Share;
+            Some(if is_share { 100.0 * value } else { value })
+        };
+        let (a, b) = (shown(report.groups.first()?), shown(group));
         Some(Pairing {
             a,
             b,

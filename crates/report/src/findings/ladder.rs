@@ -49,9 +49,61 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
         Some(Text::NotOfLadder.with(lang, &values))
     });
     let mut found = saturation_by(&rates, ladder, lang)?;
+    let waiting = waiting(ladder, lang);
     let evidence = std::iter::once(found.evidence).chain(left_out);
+    let evidence = evidence.chain(waiting.iter().map(|(_, evidence)| evidence.clone()));
     found.evidence = PunctuationText::Semicolon.join(lang, &evidence.collect::<Vec<_>>());
+    if let Some((text, _)) = waiting {
+        found.text = PunctuationText::Semicolon.join(lang, &[found.text, text]);
+    }
     Some(found)
+}
+
+/// How many times as long first tokens take from one load to the next where requests begin to wait
+/// for a place.
+const LEAST_WAIT: f64 = 3.0;
+/// Share of the streams that must wait.
+const LEAST_WAITING: f64 = 0.15;
+
+/// The load from which on requests wait for a place, and how many have one: by Little's law what is
+/// served at a time, a first token counted as long as it takes below. Throughput may rise into that
+/// load all the same, up to the number of places.
+fn waiting(ladder: &LoadLadder<'_>, lang: Lang) -> Option<(String, String)> {
+    if ladder.axis != "concurrency" {
+        return None;
+    }
+    let figures = climbed(ladder).into_iter().filter_map(|(load, row)| {
+        let ttft = row.mean(|it| Some(it.latency.ttft_ms.as_ref()?.mean))?;
+        let e2e = row.mean(|it| Some(it.latency.e2e_ms.as_ref()?.mean))?;
+        let per_s = row.mean(|it| it.throughput.requests_per_s)?;
+        let sound = row.shown().into_iter().all(Summary::did_the_work);
+        let is_known = [ttft, e2e, per_s]
+            .iter()
+            .all(|it| it.is_finite() && *it > 0.0);
+        (sound && is_known && e2e > ttft).then_some((load, ttft, e2e, per_s))
+    });
+    let figures: Vec<(f64, f64, f64, f64)> = figures.collect();
+    figures.windows(2).find_map(|pair| {
+        let [(low, before, ..), (load, ttft, e2e, per_s)] = *pair else {
+            return None;
+        };
+        let served = per_s * (e2e - ttft + before) / 1000.0;
+        let waits = ttft >= LEAST_WAIT * before * (load / low).max(1.0).sqrt()
+            && served < (1.0 - LEAST_WAITING) * load;
+        let values = [
+            ("load", level(load)),
+            ("low", level(low)),
+            ("served", number::grouped(served, 0)),
+            ("before", number::brief(before)),
+            ("after", number::brief(ttft)),
+        ];
+        waits.then(|| {
+            (
+                Text::RequestsWait.with(lang, &values),
+                Text::WaitEvidence.with(lang, &values),
+            )
+        })
+    })
 }
 
 /// Why a point that shows a throughput tells nothing of where it ends.

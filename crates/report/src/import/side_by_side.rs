@@ -103,6 +103,7 @@ impl<'r> Family<'r> {
         pairs.extend(self.within_objectives(report));
         pairs.extend(self.lengths(unit, lang));
         pairs.extend(self.other_cards(lang));
+        pairs.extend(self.per_card(unit, lang));
         pairs.extend(self.in_brackets(lang));
         pairs.extend(self.without_result(lang));
         let rows = self.members.iter().flat_map(|it| &it.rows);
@@ -157,6 +158,33 @@ impl<'r> Family<'r> {
         let listed = PunctuationText::Comma.join(lang, &Vec::from_iter(&known));
         let text = text.with(lang, &[("cards", listed)]);
         (known.len() > 1).then(|| Pair::new(ImportText::Cards.text(lang), text))
+    }
+
+    /// The highest rate of each member by its cards, the highest first, where these differ in number
+    /// and all are counted.
+    fn per_card(&self, unit: Unit, lang: Lang) -> Option<Pair> {
+        let counted = self.measured().map(|member| {
+            let (_, count) = cards(member)?;
+            let count: f64 = count?.parse().ok().filter(|count| *count >= 1.0)?;
+            let sound = member.rows.iter().filter(|row| member.counts(row));
+            let rated = sound.filter_map(|row| Some((member.rate(row, unit)?, row.point())));
+            let (most, load) = rated.max_by(|a, b| a.0.total_cmp(&b.0))?;
+            Some((most / count, load, member, count))
+        });
+        let mut each: Vec<_> = counted.collect::<Option<_>>()?;
+        let is_one_number = each.windows(2).all(|pair| pair[0].3 == pair[1].3);
+        each.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let said = each.iter().map(|(rate, load, member, _)| {
+            let values = [
+                ("rate", format!("{} {}", number::brief(*rate), unit.sign())),
+                ("load", self.in_brief(load, lang)),
+                ("name", member.name.clone()),
+            ];
+            ImportText::MostAt.with(lang, &values)
+        });
+        let said = PunctuationText::Semicolon.join(lang, &Vec::from_iter(said));
+        let is_told = !is_one_number && each.len() > 1;
+        is_told.then(|| Pair::new(ImportText::PerCard.text(lang), said))
     }
 
     /// What the headings say in brackets, where that is not the same.
