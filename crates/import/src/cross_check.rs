@@ -9,7 +9,7 @@ use crate::result::ImportedResult;
 use inferometer_core::point::Point;
 use inferometer_text::hostile::printable;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Figures by which repeats are held against each other, the first that they have.
 const REPEATED: [&str; 4] = [
@@ -28,6 +28,7 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts.extend(unlike_repeats(results));
     doubts.extend(queues(results));
     doubts.extend(copied(results));
+    doubts.extend(copied_from_another_load(results));
     doubts.extend(other_answers(results));
     doubts.extend(copied_percentiles(results));
     doubts
@@ -161,6 +162,55 @@ fn copied(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
         }
     }
     doubts
+}
+
+/// Digits that results of other loads must share before one of them was copied.
+const MOST_BY_CHANCE: usize = 20;
+
+/// Results of one section that have the figures of another load to the last digit: a row of a grid
+/// that was copied, a block of a log under another title.
+fn copied_from_another_load(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    let mut alike: BTreeMap<(&str, &[String], Vec<String>), Vec<usize>> = BTreeMap::new();
+    for (at, found) in results.iter().enumerate() {
+        let figures = figures(found);
+        if found.summary.is_some() && figures.len() >= 2 && !found.point.is_empty() {
+            let key = (found.file.as_str(), found.section.as_slice(), figures);
+            alike.entry(key).or_default().push(at);
+        }
+    }
+    // By the axes that differ: cells of a copied row differ from their originals in the same.
+    let mut rows: BTreeMap<(&[String], Vec<String>), (Vec<[usize; 2]>, usize)> = BTreeMap::new();
+    for ((_, section, figures), places) in &alike {
+        for pair in places.windows(2) {
+            let [a, b] = [&results[pair[0]].point, &results[pair[1]].point];
+            let axes = a
+                .keys()
+                .chain(b.keys())
+                .filter(|axis| a.get(*axis) != b.get(*axis));
+            let change: Vec<String> = (axes.collect::<BTreeSet<_>>().into_iter())
+                .map(|axis| format!("{axis} {:?} {:?}", a.get(axis), b.get(axis)))
+                .collect();
+            if change.is_empty() {
+                continue;
+            }
+            let values = figures.iter().filter_map(|figure| figure.split_once('='));
+            let digits = values.map(|(_, value)| value.bytes().filter(u8::is_ascii_digit).count());
+            let (pairs, known) = rows.entry((*section, change)).or_default();
+            pairs.push([pair[0], pair[1]]);
+            *known += digits.sum::<usize>();
+        }
+    }
+    let rows = rows
+        .into_values()
+        .filter(|(_, digits)| *digits >= MOST_BY_CHANCE);
+    let pairs = rows.flat_map(|(pairs, _)| pairs);
+    let both = pairs.flat_map(|[a, b]| [(a, b), (b, a)]);
+    let doubt = |(at, other): (usize, usize)| {
+        let lines = results[other].lines;
+        let other = Point(results[other].point.clone()).to_string();
+        (at, ImportDoubt::Copied { lines, other })
+    };
+    both.map(doubt).collect()
 }
 
 /// What a result is said to be of.

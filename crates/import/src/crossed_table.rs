@@ -10,6 +10,7 @@ use crate::notes::Notes;
 use crate::quantity::{Unit, count, leading_number, number, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::section;
+use crate::stated_requests::{Stated, of_every_cell};
 use crate::table::TextTable;
 use crate::time_unit;
 use inferometer_text::hostile::printable;
@@ -58,6 +59,8 @@ struct Caption {
     label: Label,
     /// What it says beside the metric: `生成 1000 字`.
     beside: String,
+    /// How many requests it says each cell is of.
+    requests: Option<Stated>,
 }
 
 impl Crossed {
@@ -176,6 +179,12 @@ impl Crossed {
         if error.is_none() && builder.results() == 0 {
             return None;
         }
+        let mut requests = self.grids.iter().filter_map(|grid| grid.caption.requests);
+        let streams = builder.summary.concurrency.configured;
+        let planned = requests
+            .next()
+            .and_then(|stated| stated.of_streams(streams));
+        builder.summary.requests.planned = builder.summary.requests.planned.or(planned);
         let name = self.corner.clone();
         builder.assumed.push(Assumption::RowsByColumns { name });
         let (first, last) = (self.grids.first()?.lines.0, self.grids.last()?.lines.1);
@@ -264,13 +273,45 @@ fn caption_above(first: usize, notes: &Notes<'_>) -> Option<Caption> {
                 line,
                 name: name.to_owned(),
                 label,
-                beside: section::plain(&text.replacen(bare, "", 1))
-                    .trim_matches(|c: char| !c.is_alphanumeric())
-                    .to_owned(),
+                requests: of_every_cell(text),
+                beside: beside(&section::plain(&text.replacen(bare, "", 1))),
             })
         })
     })
 }
+
+/// What a caption says beside its metric that tells its table from others: not that it is one, nor
+/// how many requests each cell is of.
+fn beside(text: &str) -> String {
+    let (mut kept, mut inside) = (String::new(), None::<String>);
+    for sign in text.chars() {
+        match (sign, &mut inside) {
+            ('(' | '（', None) => inside = Some(String::new()),
+            (')' | '）', Some(said)) => {
+                if !PER_CELL
+                    .iter()
+                    .any(|word| said.to_lowercase().contains(word))
+                {
+                    kept.push_str(&format!("（{said}）"));
+                }
+                inside = None;
+            }
+            (sign, Some(said)) => said.push(sign),
+            (sign, None) => kept.push(sign),
+        }
+    }
+    kept.extend(inside);
+    let kept = kept.trim_matches(|c: char| !c.is_alphanumeric());
+    let mut names = ["表", "Table", "table"].iter();
+    let bare = names
+        .find_map(|name| kept.strip_prefix(name))
+        .unwrap_or(kept);
+    let bare = bare.trim_start_matches(|c: char| c.is_ascii_digit() || !c.is_alphanumeric());
+    bare.to_owned()
+}
+
+/// Words about the requests of a cell.
+const PER_CELL: [&str; 6] = ["每格", "每档", "每点", "requests", "条", "prompts"];
 
 /// Whether a metric tells what became of requests: beside others it says which of them count.
 fn is_share(field: Field) -> bool {

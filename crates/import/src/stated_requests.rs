@@ -8,7 +8,7 @@ use crate::result::ImportedResult;
 use crate::section;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stated {
+pub(crate) enum Stated {
     /// At each load.
     All(u64),
     /// For each stream.
@@ -33,10 +33,7 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         };
         let streams = found.point.get("concurrency").and_then(|it| it.as_f64());
         let streams = streams.and_then(count).or(summary.concurrency.configured);
-        let planned = match stated {
-            Stated::All(planned) => Some(planned),
-            Stated::PerStream(each) => streams.and_then(|streams| each.checked_mul(streams)),
-        };
+        let planned = stated.of_streams(streams);
         if planned.is_some() {
             requests.planned = planned;
             let text = section::plain(text);
@@ -44,6 +41,28 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         }
     }
 }
+
+impl Stated {
+    /// How many requests a result with so many streams is of.
+    pub(crate) fn of_streams(self, streams: Option<u64>) -> Option<u64> {
+        match self {
+            Stated::All(planned) => Some(planned),
+            Stated::PerStream(each) => streams.and_then(|streams| each.checked_mul(streams)),
+        }
+    }
+}
+
+/// What a caption says of every cell of its table: `（每格 200 条）`.
+pub(crate) fn of_every_cell(caption: &str) -> Option<Stated> {
+    let caption = caption.to_lowercase();
+    let counts = PER_CELL
+        .iter()
+        .filter_map(|word| number_behind(&caption, word));
+    only(counts).map(Stated::All)
+}
+
+/// Words in front of the number of requests of a cell or load.
+const PER_CELL: [&str; 5] = ["每格", "每档", "每点", "per cell", "per point"];
 
 /// Longest line that is read.
 const LONGEST: usize = 300;
@@ -99,8 +118,11 @@ const OF_SOME: [&str; 15] = [
 fn stated(text: &str) -> Option<Stated> {
     let text = text.to_lowercase().replace(['×', '✕', '＊', '⨉'], "*");
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if text.len() > LONGEST || !has(&REQUESTS) || has(&OF_SOME) {
+    if text.len() > LONGEST || has(&OF_SOME) {
         return None;
+    }
+    if !has(&REQUESTS) {
+        return of_every_cell(&text);
     }
     let factors = STREAMS.iter().flat_map(|word| factors_of(&text, word));
     if let Some(each) = only(factors) {
@@ -173,6 +195,7 @@ mod tests {
             ("num-prompts 300, seed 1", Stated::All(300)),
             ("每档 300 条请求，间隔 1 分钟", Stated::All(300)),
             ("All levels: 1000 requests", Stated::All(1000)),
+            ("单机 A100，每格 500 个文本块", Stated::All(500)),
         ] {
             assert_eq!(stated(text), Some(expected), "{text}");
         }

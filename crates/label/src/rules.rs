@@ -19,7 +19,7 @@ const PLANNED: &str = "expected number|num prompts|number of prompts|文本块�
     期望请求|预期请求|计划请求";
 const TOTAL: &str = "total requests|总请求|请求总数|请求数|number of requests|total request|\
     request count";
-const REJECTED: &str = "reject|refus|拒绝";
+const REJECTED: &str = "reject|refus|拒绝|拒答|被拒";
 const TIMED_OUT: &str = "timeout|timed out|time out|超时";
 // Whole names: a time limit is called after what exceeds it.
 const TIMED_OUT_COUNT: &str = "timeouts|timed out|timed out requests|timeout requests|超时|超时数|\

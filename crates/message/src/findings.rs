@@ -37,6 +37,7 @@ inferometer_text::texts! {
         NotOfLadder => "{rate} tok/s at {load} does not count: {why}", "{load} 时的 {rate} tok/s 未计入：{why}";
         BecauseInvalid => "the run is INVALID", "该运行无效（INVALID）";
         BecauseFailing => "requests failed there", "该负载下有请求失败";
+        BecauseOtherWork => "its answers have other lengths", "该点的回答长度与其他点不同";
         BecauseInStep => "its streams sent in waves", "各并发流成批发出请求";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
         ByFits => "interval: all curves that fit about as well, widened to measured loads; no repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；无重复测量";
@@ -67,11 +68,12 @@ inferometer_text::texts! {
         Wins => "{metric} is best with {setting}", "{metric}：{setting} 最优";
         NextEvidence => "{best} against {other} ({ratio}) with the next, {setting}", "{best}，次优 {setting} 为 {other}（{ratio}）";
         WinsEverywhere => "{metric} is better with {setting} at all {count} compared points", "{metric}：在全部 {count} 个可比测点上，{setting} 更优";
-        WinsAt => "{metric} is better with {setting} at {won} of {count} compared points, and no difference is seen at the others", "{metric}：{count} 个可比测点中 {setting} 在 {won} 个上更优，其余未见差异";
+        WinsAt => "{metric} is better with {setting} at {won} of {count} compared points, and nothing is certain at the others", "{metric}：{count} 个可比测点中 {setting} 在 {won} 个上更优，其余无法断定";
         WinsMixed => "{metric} is better with different settings at different points: {settings}", "{metric}：不同测点的更优配置不同：{settings}";
         WonPoints => "{setting} at {won} of {count}", "{setting}（{won}/{count}）";
         WinEvidence => "{best} against {other} ({ratio}) at {point}", "{point}：{best} 对 {other}（{ratio}）";
         And => "{a} and {b}", "{a} 与 {b}";
+        NotTold => "in {metric} between {settings} (compared points: {count}), though means differ: these runs are too few or too short to tell", "{settings} 的{metric}（比较了 {count} 个测点）：均值有差距，但运行太少或太短，无法断定";
         Same => "in {metric} between {settings} (compared points: {count})", "{settings} 的{metric}（比较了 {count} 个测点）";
         TooShort => "{count} of {all} points were not compared: their runs are too short ({needed} requests needed)", "{all} 个测点中有 {count} 个未作比较：请求太少（需 {needed} 个）";
         NotCompared => "{count} of {all} points were not compared: nothing shows how far their runs vary", "{all} 个测点中有 {count} 个未作比较：无从得知各次运行会相差多少";

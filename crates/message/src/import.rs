@@ -100,6 +100,7 @@ inferometer_text::texts! {
         AheadOf => "of", "领先于";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         NotCertainlyAhead => "cannot tell ({ahead})", "无法判断（{ahead}）";
+        PerhapsAheadUncounted => "cannot tell ({ahead}; number of requests not stated)", "无法判断（{ahead}；请求数未给出）";
         AheadOfUncounted => "{ahead} (number of requests not stated)", "{ahead}（请求数未给出）";
         RateOfRuns => "{rate} ({runs} runs)", "{rate}（{runs} 次）";
         WithinRepeats => "not told: repeats differ by {share}", "无法判断：重复测量相差 {share}";

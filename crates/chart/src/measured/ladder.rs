@@ -39,16 +39,18 @@ pub fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> 
     rates_at(&known.collect::<Vec<_>>())
 }
 
-/// The same of loads with their measurements. Where streams go in waves at so many loads that the
-/// others make no ladder, waves are what this work brings.
+/// The same of loads with their measurements. Where streams go in waves, or answers have other
+/// lengths, at so many loads that the others make no ladder, that is what this work brings.
 pub fn rates_at(loads: &[(f64, Vec<&Summary>)]) -> Vec<(f64, Vec<f64>)> {
     /// Fewest loads of a knee.
     const LEAST: usize = 4;
-    let steady = rates_of(loads, |summary| !summary.is_in_step());
-    if steady.len() >= LEAST {
-        return steady;
-    }
-    rates_of(loads, |_| true)
+    let tests: [fn(&Summary) -> bool; 2] = [
+        |summary| !summary.is_in_step() && summary.did_the_work(),
+        |summary| !summary.is_in_step(),
+    ];
+    let mut ladders = tests.into_iter().map(|counts| rates_of(loads, counts));
+    let steady = ladders.find(|rates| rates.len() >= LEAST);
+    steady.unwrap_or_else(|| rates_of(loads, |_| true))
 }
 
 fn rates_of(loads: &[(f64, Vec<&Summary>)], counts: fn(&Summary) -> bool) -> Vec<(f64, Vec<f64>)> {

@@ -538,3 +538,36 @@ fn cells_of_two_tables_of_one_section_that_are_equal_are_one_measurement() {
     assert_eq!(repeated.iter().filter(|it| it.is_some()).count(), 2);
     assert_eq!(group.members.len(), 13);
 }
+
+#[test]
+fn captions_that_say_how_many_requests_a_cell_has_are_of_one_study() {
+    let text = study("")
+        .replace("（生成 1000 字）", "（每格 200 条）")
+        .replace("拒绝率", "表 3：拒答数");
+    let text = text.replace("46%", "58").replace("0%", "0");
+    let found = read("note.md", &text).results;
+    assert_eq!(found.len(), 9, "speeds, rates and refusals are joined");
+    let requests = found[5].summary.as_ref().unwrap().requests;
+    assert_eq!((requests.planned, requests.failed), (Some(200), Some(58)));
+    assert!(!found[5].summary.as_ref().unwrap().valid);
+}
+
+#[test]
+fn a_row_that_is_copied_from_another_length_is_doubted() {
+    let copied = |row: &str| study("").replace("| 4000 | 370.3 | 565.5 | OOM |", row);
+    let text = copied("| 4000 | 427.2 | 713.9 | 1073.1 |")
+        .replace(
+            "| 4000 | 0.521 | 3.181 | OOM |",
+            "| 4000 | 0.601 | 1.002 | 1.506 |",
+        )
+        .replace("| 4000 | 0% | 0% | OOM |", "| 4000 | 0% | 0% | 46% |");
+    let found = read("note.md", &text).results;
+    let doubted = found.iter().filter(|it| {
+        let mut texts = it.doubts.iter().map(|doubt| doubt.text.as_str());
+        texts.any(|text| text.contains("to the last digit"))
+    });
+    let rows: Vec<String> = doubted
+        .map(|it| it.point["input_chars"].to_string())
+        .collect();
+    assert_eq!(rows, ["2000", "2000", "2000", "4000", "4000", "4000"]);
+}

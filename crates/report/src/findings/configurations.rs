@@ -422,6 +422,9 @@ fn all_of(names: &[&str], lang: Lang) -> String {
     }
 }
 
+/// Share by which means may differ before nobody would call them alike, however wide their intervals.
+const MOST_ALIKE: f64 = 0.1;
+
 /// Nothing is clearly apart anywhere.
 fn level(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> {
     let first = contests.first()?;
@@ -434,7 +437,12 @@ fn level(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding
     let largest = contests.iter().map(Contest::distance).fold(0.0, f64::max);
     Some(Finding {
         kind: FindingKind::NoDifference,
-        text: Text::Same.with(
+        text: if largest > MOST_ALIKE {
+            Text::NotTold
+        } else {
+            Text::Same
+        }
+        .with(
             lang,
             &[
                 ("metric", metric(compared, lang)),

@@ -115,6 +115,9 @@ fn why_left_out(row: &MeasuredPoint<'_>) -> Option<Text> {
     if any(Summary::fails_more_than_a_few) {
         return Some(Text::BecauseFailing);
     }
+    if any(|summary| !summary.did_the_work()) {
+        return Some(Text::BecauseOtherWork);
+    }
     any(Summary::is_in_step).then_some(Text::BecauseInStep)
 }
 

@@ -374,6 +374,9 @@ impl<'r> Family<'r> {
                     Some(Unsure::Chance) => {
                         ImportText::NotCertainlyAhead.with(lang, &[("ahead", ahead)])
                     }
+                    Some(Unsure::NotCounted) if ratio < LARGE_LEAD => {
+                        ImportText::PerhapsAheadUncounted.with(lang, &[("ahead", ahead)])
+                    }
                     Some(Unsure::NotCounted) => {
                         ImportText::AheadOfUncounted.with(lang, &[("ahead", ahead)])
                     }
@@ -408,6 +411,9 @@ fn more_requests(ranked: &[(&Member<'_>, f64, &ReportedResult<'_>)], lang: Lang)
         ImportText::MoreRequests.with(lang, &[("name", name.clone()), ("share", more)])
     })
 }
+
+/// A lead that is told of results that do not say how many requests they are of.
+const LARGE_LEAD: f64 = 1.2;
 
 /// Why `compare` does not tell a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
