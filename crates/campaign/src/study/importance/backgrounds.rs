@@ -137,7 +137,7 @@ fn telling(with: &[&Background<'_>], without: &[&Background<'_>]) -> Point {
     let alone: Vec<(&String, &Value)> = alone.copied().collect();
     let told = if alone.is_empty() { common } else { alone };
     let is_told = |it: &&Background<'_>| told.iter().all(|(name, value)| has(it, name, value));
-    if without.iter().any(|it| is_told(&it)) {
+    if without.iter().any(is_told) {
         return Point::default();
     }
     told.into_iter()
