@@ -148,3 +148,9 @@ mod tests {
         assert_eq!(fields(&["concurrency", "achieved"])[1], None);
     }
 }
+
+/// Whether a name says that it counts all of a run.
+pub(crate) fn is_total(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("total") || name.contains('总')
+}

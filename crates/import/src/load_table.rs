@@ -3,7 +3,7 @@
 use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::builder::ResultBuilder;
-use crate::column_labels::column_labels;
+use crate::column_labels::{column_labels, is_total};
 use crate::doubt::ToldFailures;
 use crate::failure_words::{failed_share, is_out_of_memory, is_void};
 use crate::label::{Field, Label, Sample, is_change, label};
@@ -11,7 +11,6 @@ use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::settings::Column;
-use crate::statistics_table::is_total;
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::told_failures::{tells_a_failure, told_count};

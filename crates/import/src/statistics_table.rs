@@ -2,6 +2,7 @@
 //! the table of single values that tools put below. AISBench, and people.
 
 use crate::builder::ResultBuilder;
+use crate::column_labels::is_total;
 use crate::label::Stat;
 use crate::label::{Field, Label, Sample, label};
 use crate::load_table;
@@ -91,10 +92,6 @@ fn is_upright(rows: &[Vec<String>]) -> bool {
     let names = rows.iter().filter_map(|row| label(row.first()?));
     let samples = names.filter_map(|label| label.field.sample());
     statistics.count() >= 2 && samples.count() >= 1
-}
-
-pub(crate) fn is_total(name: &str) -> bool {
-    name.to_lowercase().contains("total")
 }
 
 fn transposed(rows: &[Vec<String>]) -> Vec<Vec<String>> {
