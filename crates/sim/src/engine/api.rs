@@ -11,7 +11,10 @@
 //!
 //! To take a request in, a server reads it, lets others have their turn while its prompt becomes
 //! tokens, and hands it to the scheduler; so requests that come together are seen late, but close
-//! to each other.
+//! to each other. Between the two the request is passed on from task to task, and each lets all
+//! others have their turn: on an idle server that is nothing, on one that is behind it is as many
+//! rounds of what it has to send. So answers that end while a server is behind are followed by
+//! requests that the engine sees when the whole wave has ended, and streams stay in step.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -60,9 +63,10 @@ pub(super) struct TakenIn {
 
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    /// Reading a request, half of what taking it in costs.
     Read(Ticket),
-    /// Handing it to the scheduler, the other half.
+    /// Passing it on so many times more.
+    PassOn(Ticket, u8),
+    /// Handing it to the scheduler.
     TakeIn(Ticket),
     HandleOutputs,
     Send(Ticket),
@@ -117,8 +121,7 @@ pub(super) struct FrontEnd {
     turn: usize,
     /// Time that the servers have spent, together.
     pub(super) busy: Nanos,
-    /// The most outputs of a step that are handled at once.
-    slice: usize,
+    habits: Habits,
     request: f64,
     prompt_token: f64,
     chunk: Nanos,
@@ -126,19 +129,57 @@ pub(super) struct FrontEnd {
     latency: Nanos,
 }
 
-/// vLLM's `VLLM_V1_OUTPUT_PROC_CHUNK_SIZE`, as it is by itself.
-const VLLM_SLICE: usize = 128;
+/// How an engine's API server goes about its work, whatever that costs.
+#[derive(Clone, Copy, Debug)]
+struct Habits {
+    /// The most outputs of a step that are handled at once.
+    slice: usize,
+    /// How often a request is passed on between being read and being handed to the scheduler.
+    passes: u8,
+    /// Of what it costs to take a request in, the share that goes into reading it.
+    reading: f64,
+    /// What ends an answer, in chunks: the last tokens, and what else is sent then.
+    closing: u64,
+}
+
+/// `VLLM_V1_OUTPUT_PROC_CHUNK_SIZE`, as it is by itself; the rest as seen by the client of 64 and of
+/// 256 streams that begin together (`fixtures/plan/h200-front-end.md`): when headers come, which vLLM
+/// sends as it hands a request on, and in which intervals answers end.
+const VLLM: Habits = Habits {
+    slice: 128,
+    passes: 9,
+    reading: 0.33,
+    closing: 3,
+};
+
+/// Not measured.
+const OTHERS: Habits = Habits {
+    slice: usize::MAX,
+    passes: 0,
+    reading: 0.5,
+    closing: 1,
+};
+
+impl Habits {
+    /// What is next of a request that has so many passes before it.
+    fn after_passing_on(self, ticket: Ticket, left: u8) -> Task {
+        match left.checked_sub(1) {
+            Some(left) => Task::PassOn(ticket, left),
+            None => Task::TakeIn(ticket),
+        }
+    }
+}
 
 impl FrontEnd {
     pub(super) fn new(config: &EngineConfig) -> FrontEnd {
-        let slice = match config.policy {
-            Policy::Vllm(_) => VLLM_SLICE,
-            Policy::Sglang(_) | Policy::Mindie(_) | Policy::Trtllm(_) => usize::MAX,
+        let habits = match config.policy {
+            Policy::Vllm(_) => VLLM,
+            Policy::Sglang(_) | Policy::Mindie(_) | Policy::Trtllm(_) => OTHERS,
         };
-        FrontEnd::with(config.api, config.api_servers, slice)
+        FrontEnd::with(config.api, config.api_servers, habits)
     }
 
-    fn with(cost: ApiCost, servers: u32, slice: usize) -> FrontEnd {
+    fn with(cost: ApiCost, servers: u32, habits: Habits) -> FrontEnd {
         FrontEnd {
             servers: vec![ApiServer::default(); servers.max(1) as usize],
             open: Vec::new(),
@@ -146,7 +187,7 @@ impl FrontEnd {
             tickets: HashMap::new(),
             turn: 0,
             busy: 0,
-            slice,
+            habits,
             request: cost.request_us * 1e-6,
             prompt_token: cost.prompt_token_us * 1e-6,
             chunk: nanos(cost.chunk_us * 1e-6),
@@ -167,12 +208,14 @@ impl FrontEnd {
         // The ticket is given to another, who must not find what is left of this one.
         let server = &mut self.servers[self.open[ticket as usize].server];
         server.queue.retain(|task| match task {
-            Task::Read(of) | Task::TakeIn(of) | Task::Send(of) => *of != ticket,
+            Task::Read(of) | Task::PassOn(of, _) | Task::TakeIn(of) | Task::Send(of) => {
+                *of != ticket
+            }
             Task::HandleOutputs => true,
         });
-        server.then = server
-            .then
-            .filter(|task| !matches!(task, Task::TakeIn(of) if *of == ticket));
+        server.then = server.then.filter(
+            |task| !matches!(task, Task::PassOn(of, _) | Task::TakeIn(of) if *of == ticket),
+        );
         server.outputs.retain(|output| match output {
             Output::Chunk(chunk) => chunk.ticket != ticket,
             Output::EndOfStep => true,
@@ -192,7 +235,7 @@ impl FrontEnd {
     /// A request comes; requests go to the servers in turn.
     pub(super) fn accept(&mut self, now: Nanos, admitted: Admitted) -> Option<TakenIn> {
         let (id, place) = (admitted.request.id, self.turn);
-        let takes_time = self.half_of_taking_in(admitted.request.prompt_tokens) > 0.0;
+        let takes_time = self.taking_in(admitted.request.prompt_tokens) > 0.0;
         self.turn = (self.turn + 1) % self.servers.len();
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.open.push(Open::default());
@@ -210,12 +253,15 @@ impl FrontEnd {
             return None;
         }
         let read = self.other_task(place);
-        // Where it takes no time, nothing comes between its halves.
         if takes_time {
-            read
-        } else {
-            self.other_task(place)
+            return read;
         }
+        // Where it takes no time, nothing comes between.
+        let mut taken_in = read;
+        while taken_in.is_none() && self.servers[place].has_work() {
+            taken_in = self.other_task(place);
+        }
+        taken_in
     }
 
     /// A step of the engine has brought these chunks by now.
@@ -284,8 +330,10 @@ impl FrontEnd {
             let Some((chunk, picked_up)) = self.open[ticket as usize].waiting.take() else {
                 continue;
             };
-            self.busy = self.busy.saturating_add(self.chunk);
-            server.free_at = server.free_at.saturating_add(self.chunk);
+            let closing = chunk.finished.map_or(1, |_| self.habits.closing);
+            let cost = self.chunk.saturating_mul(closing);
+            self.busy = self.busy.saturating_add(cost);
+            server.free_at = server.free_at.saturating_add(cost);
             let (request, at) = (chunk.request, server.free_at.saturating_add(self.latency));
             let mut tell = |kind| events.push(Event { request, at, kind });
             tell(EventKind::Tokens {
@@ -320,16 +368,22 @@ impl FrontEnd {
             Task::Read(ticket) => {
                 let open = &mut self.open[ticket as usize];
                 open.begun = server.free_at;
-                server.then = Some(Task::TakeIn(ticket));
+                server.then = Some(self.habits.after_passing_on(ticket, self.habits.passes));
                 let tokens = open.arriving.as_ref()?.request.prompt_tokens;
-                self.spend(place, self.half_of_taking_in(tokens));
+                self.spend(place, self.taking_in(tokens) * self.habits.reading);
+                None
+            }
+            Task::PassOn(ticket, left) => {
+                // With nobody else there all its turns are one.
+                let left = if server.queue.is_empty() { 0 } else { left };
+                server.then = Some(self.habits.after_passing_on(ticket, left));
                 None
             }
             Task::TakeIn(ticket) => {
                 let open = &mut self.open[ticket as usize];
                 let (admitted, begun) = (open.arriving.take()?, open.begun);
-                let half = self.half_of_taking_in(admitted.request.prompt_tokens);
-                self.spend(place, half);
+                let whole = self.taking_in(admitted.request.prompt_tokens);
+                self.spend(place, whole * (1.0 - self.habits.reading));
                 let seen_at = self.servers[place].free_at.saturating_add(self.latency);
                 Some(TakenIn {
                     admitted: *admitted,
@@ -346,8 +400,8 @@ impl FrontEnd {
         }
     }
 
-    fn half_of_taking_in(&self, prompt_tokens: u32) -> f64 {
-        (self.request + f64::from(prompt_tokens) * self.prompt_token) / 2.0
+    fn taking_in(&self, prompt_tokens: u32) -> f64 {
+        self.request + f64::from(prompt_tokens) * self.prompt_token
     }
 
     fn handle_outputs(&mut self, place: usize) {
@@ -373,7 +427,7 @@ impl FrontEnd {
             *waiting = Some((chunk, picked_up));
             handled += 1;
             let more = matches!(server.outputs.front(), Some(Output::Chunk(_)));
-            if handled == self.slice && more {
+            if handled == self.habits.slice && more {
                 break;
             }
         }
@@ -393,192 +447,4 @@ impl FrontEnd {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const COST: ApiCost = ApiCost {
-        request_us: 1000.0,
-        prompt_token_us: 1.0,
-        chunk_us: 50.0,
-        token_us: 10.0,
-        latency_us: 500.0,
-    };
-
-    fn admitted(id: u64, prompt_tokens: u32) -> Admitted {
-        Admitted {
-            request: Request::new(id, prompt_tokens, 9),
-            output: 9,
-            core: 0,
-        }
-    }
-
-    /// A step of the engine that ends at this time with a token for each of the requests.
-    fn step(front: &mut FrontEnd, made_at: Nanos, requests: std::ops::Range<u64>) {
-        let chunks: Vec<Chunk> = requests
-            .map(|request| Chunk {
-                request,
-                ticket: request as Ticket,
-                tokens: 1,
-                batch: 1,
-                finished: None,
-            })
-            .collect();
-        front.hand_over(made_at, &chunks);
-    }
-
-    /// Does the next task alone: what the scheduler sees, and request, tokens and time of what is
-    /// sent.
-    fn work(front: &mut FrontEnd) -> (Option<TakenIn>, Option<(u64, u32, Nanos)>) {
-        let Some((_, place)) = front.next() else {
-            return (None, None);
-        };
-        let mut events = Vec::new();
-        let taken_in = front.work(place, 0, &mut events).break_value().flatten();
-        let sent = events.first().and_then(|event| match event.kind {
-            EventKind::Tokens { count, .. } => Some((event.request, count, event.at)),
-            _ => None,
-        });
-        (taken_in, sent)
-    }
-
-    /// When the scheduler sees each request, until nothing is left to do.
-    fn seen(front: &mut FrontEnd) -> Vec<(u64, Nanos)> {
-        let mut seen = Vec::new();
-        while front.wake().is_some() {
-            let taken_in = work(front).0;
-            seen.extend(taken_in.map(|it| (it.admitted.request.id, it.seen_at)));
-        }
-        seen
-    }
-
-    /// What is sent until nothing is left to do.
-    fn sent(front: &mut FrontEnd) -> Vec<(u64, u32, Nanos)> {
-        let mut sent = Vec::new();
-        while front.wake().is_some() {
-            sent.extend(work(front).1);
-        }
-        sent
-    }
-
-    #[test]
-    fn requests_that_come_together_are_taken_in_by_turns() {
-        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
-        assert!(front.accept(0, admitted(0, 100)).is_none());
-        // The other comes while the first is read, and is read before that is handed on.
-        front.accept(100, admitted(1, 100));
-        assert_eq!(front.wake(), Some(550_000));
-        assert_eq!(seen(&mut front), [(0, 2_150_000), (1, 2_700_000)]);
-        front.accept(10_000_000, admitted(2, 0));
-        assert_eq!(seen(&mut front), [(2, 11_500_000)]);
-        assert_eq!(front.busy, 3_200_000);
-    }
-
-    #[test]
-    fn a_server_that_is_behind_sends_several_tokens_in_one_chunk() {
-        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
-        for id in 0..2 {
-            front.accept(0, admitted(id, 0));
-        }
-        sent(&mut front);
-        // The second step ends while the first is handled, the third while its chunks go out.
-        step(&mut front, 2_000_000, 0..2);
-        assert!(matches!(work(&mut front), (None, None)));
-        step(&mut front, 2_010_000, 0..2);
-        step(&mut front, 2_030_000, 0..2);
-        assert_eq!(
-            sent(&mut front),
-            [
-                (0, 1, 2_570_000),
-                (1, 1, 2_620_000),
-                (0, 2, 2_710_000),
-                (1, 2, 2_760_000),
-            ]
-        );
-    }
-
-    #[test]
-    fn with_more_requests_than_a_slice_each_token_is_a_chunk_though_the_server_is_behind() {
-        let mut tokens = [2, 128].map(|slice| {
-            let mut front = FrontEnd::with(COST, 1, slice);
-            for id in 0..4 {
-                front.accept(0, admitted(id, 0));
-            }
-            sent(&mut front);
-            for moment in 0..5 {
-                step(&mut front, 9_000_000 + moment, 0..4);
-            }
-            let sent = sent(&mut front);
-            assert_eq!(sent.iter().map(|(_, tokens, _)| tokens).sum::<u32>(), 20);
-            sent.len()
-        });
-        tokens.sort_unstable();
-        assert_eq!(tokens, [4, 20]);
-    }
-
-    #[test]
-    fn several_servers_work_side_by_side() {
-        let mut front = FrontEnd::with(COST, 2, VLLM_SLICE);
-        for id in 0..4 {
-            front.accept(0, admitted(id, 0));
-        }
-        let seen = seen(&mut front).into_iter().map(|(_, at)| at);
-        assert_eq!(
-            seen.collect::<Vec<_>>(),
-            [2_000_000, 2_000_000, 2_500_000, 2_500_000]
-        );
-    }
-
-    #[test]
-    fn a_cancelled_request_costs_nothing() {
-        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
-        front.accept(0, admitted(0, 0));
-        front.accept(0, admitted(1, 0));
-        assert!(front.cancel(1) && !front.cancel(1));
-        step(&mut front, 5, 1..2);
-        assert!(sent(&mut front).is_empty());
-        assert_eq!(front.busy, 1_000_000);
-    }
-
-    #[test]
-    fn a_free_front_end_adds_nothing() {
-        let mut front = FrontEnd::with(ApiCost::FREE, 1, VLLM_SLICE);
-        for id in 0..3 {
-            let taken_in = front.accept(7, admitted(id, 100));
-            let times = taken_in.map(|taken_in| [taken_in.begun, taken_in.seen_at]);
-            assert_eq!(times, Some([7, 7]));
-        }
-        step(&mut front, 9, 0..3);
-        assert_eq!(sent(&mut front), [(0, 1, 9), (1, 1, 9), (2, 1, 9)]);
-        assert_eq!(front.busy, 0);
-    }
-
-    #[test]
-    fn chunks_are_sent_together_up_to_a_time_or_the_end_of_an_answer() {
-        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
-        for id in 0..4 {
-            front.accept(0, admitted(id, 0));
-        }
-        sent(&mut front);
-        step(&mut front, 9_000_000, 0..4);
-        let mut events = Vec::new();
-        // The outputs are handled, then they go out every 50 us.
-        for (until, sent_by_then) in [(0, 0), (9_091_000, 2), (Nanos::MAX, 4)] {
-            assert!(front.work(0, until, &mut events).is_continue());
-            assert_eq!(events.len(), sent_by_then);
-        }
-        let last = Chunk {
-            request: 1,
-            ticket: 1,
-            tokens: 1,
-            batch: 1,
-            finished: Some((Finish::Stop, 0)),
-        };
-        front.hand_over(10_000_000, &[last]);
-        step(&mut front, 10_000_001, 2..4);
-        events.clear();
-        assert!(front.work(0, Nanos::MAX, &mut events).is_continue());
-        assert!(front.work(0, Nanos::MAX, &mut events).is_break());
-        assert_eq!(events.len(), 2);
-        assert!(!front.knows(1) && front.knows(2));
-    }
-}
+mod tests;
