@@ -599,7 +599,7 @@ fn trials_in_a_note_are_selected_by_their_settings_and_equal_ones_meet() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        joined.contains("output_tokens_per_s is 1000 and 900: 11.1 % from run to run"),
+        joined.contains("output throughput is 1000 and 900: 11.1 % from run to run"),
         "{joined}"
     );
     let wrong = place.run(&["import", "notes.md@maxBatchSize=16", "--no-keep"]);
