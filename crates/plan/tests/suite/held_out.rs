@@ -97,6 +97,5 @@ fn a_real_server_is_predicted_where_it_was_not_calibrated() {
         pair.is_some_and(|(measured, said)| (said / measured).ln().abs() <= ttft.bound.ln_1p())
     });
     let inside = inside.count();
-    println!("{inside} of 11");
     assert!(inside >= 6, "{inside} of 11 TTFT inside {:.3}", ttft.bound);
 }
