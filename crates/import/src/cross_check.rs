@@ -207,7 +207,9 @@ fn copied_from_another_load(results: &[ImportedResult]) -> Vec<(usize, ImportDou
     let both = pairs.flat_map(|[a, b]| [(a, b), (b, a)]);
     let doubt = |(at, other): (usize, usize)| {
         let lines = results[other].lines;
-        let other = Point(results[other].point.clone()).to_string();
+        let mut point = results[other].point.clone();
+        point.retain(|axis, value| results[at].point.get(axis) != Some(value));
+        let other = Point(point).to_string();
         (at, ImportDoubt::Copied { lines, other })
     };
     both.map(doubt).collect()

@@ -163,22 +163,26 @@ impl<'r> Family<'r> {
     /// The highest rate of each member by its cards, the highest first, where these differ in number
     /// and all are counted.
     fn per_card(&self, unit: Unit, lang: Lang) -> Option<Pair> {
-        let counted = self.measured().map(|member| {
-            let (_, count) = cards(member)?;
-            let count: f64 = count?.parse().ok().filter(|count| *count >= 1.0)?;
+        let counts: Option<Vec<f64>> = (self.measured())
+            .map(|member| {
+                let count: f64 = cards(member)?.1?.parse().ok()?;
+                (count >= 1.0).then_some(count)
+            })
+            .collect();
+        let most = |(member, count): (&'_ Member<'r>, f64)| {
             let sound = member.rows.iter().filter(|row| member.counts(row));
             let rated = sound.filter_map(|row| Some((member.rate(row, unit)?, row.point())));
             let (most, load) = rated.max_by(|a, b| a.0.total_cmp(&b.0))?;
-            Some((most / count, load, member, count))
-        });
-        let mut each: Vec<_> = counted.collect::<Option<_>>()?;
+            Some((most / count, load, member.name.clone(), count))
+        };
+        let mut each: Vec<_> = self.measured().zip(counts?).filter_map(most).collect();
         let is_one_number = each.windows(2).all(|pair| pair[0].3 == pair[1].3);
         each.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let said = each.iter().map(|(rate, load, member, _)| {
+        let said = each.iter().map(|(rate, load, name, _)| {
             let values = [
                 ("rate", format!("{} {}", number::brief(*rate), unit.sign())),
                 ("load", self.in_brief(load, lang)),
-                ("name", member.name.clone()),
+                ("name", name.clone()),
             ];
             ImportText::MostAt.with(lang, &values)
         });

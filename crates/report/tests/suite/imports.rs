@@ -563,6 +563,18 @@ fn groups_side_by_side_say_up_to_which_load_each_meets_the_objectives() {
 }
 
 #[test]
+fn servers_of_other_numbers_of_cards_are_held_against_each_other_by_the_card() {
+    let notes = ladder("vLLM (4×A100)", &[(8, 800, 0, 300), (16, 900, 0, 500)])
+        + &ladder("SGLang (2×A100)", &[(8, 500, 0, 300), (16, 800, 0, 500)]);
+    let shown = as_markdown(&notes, &[], Lang::En);
+    let each = "SGLang (A100 ×2) 400 tok/s at c16; vLLM (A100 ×4) 225 tok/s at c16";
+    assert!(shown.contains(each), "{shown}");
+    let alike = notes.replace("(2×A100)", "(4×A100)");
+    let shown = as_markdown(&alike, &[], Lang::En);
+    assert!(!shown.contains("225 tok/s"), "{shown}");
+}
+
+#[test]
 fn a_load_at_which_memory_ran_out_misses_the_objectives() {
     let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
     let rungs = [(8, 300, 0, 400), (16, 500, 0, 600), (32, 700, 0, 850)];
