@@ -240,7 +240,7 @@
       return out;
     }
     if (given.ticks.length && given.ticks.length <= 14) {
-      // Levels that would lie on each other have one tick for several; the last is never left out.
+      // Levels that would lie on each other have one tick for several; the last always has one.
       const [low, high] = [Math.min(...given.ticks), Math.max(...given.ticks)];
       const place = (at) => given.scale === 'log' ? Math.log(at / low) / Math.log(high / low) : at / high;
       let last = -1;
