@@ -56,24 +56,24 @@ pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
 }
 
-/// The text if it fits, else its beginning and its end with `…` between: names that are alike often
-/// differ at their ends.
+/// The text if it fits, else its beginning and more of its end with `…` between: names that are alike
+/// mostly differ at their ends.
 pub fn fit_ends(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
     }
     let signs: Vec<char> = text.chars().collect();
-    let half = (room - advance('…') * size) / 2.0;
-    let fitting = |signs: &mut dyn Iterator<Item = &char>| {
+    let room = room - advance('…') * size;
+    let fitting = |signs: &mut dyn Iterator<Item = &char>, share: f64| {
         let mut used = 0.0;
         let fits = |sign: &&char| {
             used += advance(**sign) * size;
-            used <= half
+            used <= share * room
         };
         signs.take_while(fits).count()
     };
-    let head = fitting(&mut signs.iter());
-    let tail = fitting(&mut signs.iter().rev());
+    let head = fitting(&mut signs.iter(), 1.0 / 3.0);
+    let tail = fitting(&mut signs.iter().rev(), 2.0 / 3.0);
     let [head, tail] = [&signs[..head], &signs[signs.len() - tail..]].map(String::from_iter);
     format!("{}…{}", head.trim_end(), tail.trim_start())
 }

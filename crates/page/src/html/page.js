@@ -19,9 +19,9 @@
     const signs = [...String(text)];
     return plain(signs.length > most ? signs.slice(0, most - 1).join('') + '…' : signs.join(''));
   };
-  // A name cut in its middle: names that are alike differ at their ends as often as at their heads.
+  // A name cut in its middle, and more of its end shown, where names that are alike mostly differ.
   const ends = (text, most) => {
-    const signs = [...String(text)], head = Math.ceil((most - 1) / 2);
+    const signs = [...String(text)], head = Math.ceil((most - 1) / 3);
     return plain(signs.length > most ? `${signs.slice(0, head).join('')}…${signs.slice(head + 1 - most).join('')}` : text);
   };
   // Words in lines of at most so many pixels, in type of 11 pixels; Chinese signs are twice as wide.
