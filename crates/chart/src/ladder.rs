@@ -264,12 +264,21 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
     Figure::new(
         id,
         match &ladder.series[..] {
-            [alone] if !alone.label.is_empty() => format!("{title} – {}", alone.label),
+            [alone] => titled(title, &alone.label),
             _ => title,
         },
         panels,
         footnotes,
     )
+}
+
+/// A title with the name of what it is of, unless it says that already.
+pub(crate) fn titled(title: String, name: &str) -> String {
+    if title.to_lowercase().contains(&name.to_lowercase()) {
+        title
+    } else {
+        format!("{title} – {name}")
+    }
 }
 
 fn lines<'a>(

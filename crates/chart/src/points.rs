@@ -5,6 +5,7 @@ use super::configurations::{self, Configurations, Style};
 use super::curve::{self, Latency, Tradeoff};
 use super::grid::{Grid, GridAxis, Heat, SPEEDS, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
+use super::load_level::axis_name;
 use super::{Level, Shown};
 use crate::measured::ladder::rates;
 use crate::measured::{
@@ -15,10 +16,11 @@ use inferometer_campaign::knee::knee;
 use inferometer_compare::Metric;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{ObjectiveResult, Summary};
-use inferometer_message::{PageText, SweepText};
+use inferometer_message::{FigureText as Text, PageText, SweepText};
 use inferometer_page::figure::{Figure, Shape, share_colours};
 use inferometer_page::number;
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -204,7 +206,7 @@ impl Drawn<'_> {
             shown: self.which,
             named_by: match axes {
                 [alone] if alone == SETTING => String::new(),
-                axes => axes.join(", "),
+                axes => axis_names(axes, self.lang),
             },
         };
         let mut figures = vec![
@@ -223,6 +225,15 @@ impl Drawn<'_> {
             add_note(figures, &PageText::MoreSeries.with(self.lang, &count));
         }
     }
+}
+
+/// What names are made of, where they are values of several axes.
+fn axis_names(axes: &[String], lang: Lang) -> String {
+    let names = axes.iter().map(|axis| match axis.as_str() {
+        SETTING => Text::Configuration.text(lang).to_owned(),
+        axis => axis_name(axis, lang).0,
+    });
+    PunctuationText::Comma.join(lang, &Vec::from_iter(names))
 }
 
 fn is_number(row: &MeasuredPoint<'_>, axis: &str) -> bool {

@@ -1,6 +1,7 @@
 //! The figure of a search for capacity: every probe at its load, by whether it met the
 //! objectives. Probes differ in length and lie close to each other, so that no line joins them.
 
+use super::ladder::titled;
 use super::load_level::{axis_name, by_ratio, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, statistic, unit_of};
 use crate::Level;
@@ -125,10 +126,7 @@ pub fn probes(search: &Search<'_>, lang: Lang) -> Figure {
     let tiers = (!search.tiers.is_empty()).then(|| Text::TierMarks.text(lang));
     Figure::new(
         "search",
-        match search.label.filter(|label| !label.is_empty()) {
-            Some(label) => format!("{title} – {label}"),
-            None => title.to_owned(),
-        },
+        titled(title.to_owned(), search.label.unwrap_or_default()),
         panels,
         (interval.into_iter().chain(tiers))
             .map(str::to_owned)

@@ -539,9 +539,11 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
                     remedy: it.remedy.clone(),
                 })
                 .collect();
-            let chinese = typed[place].iter().map(|it| it.stated(Lang::Zh));
-            let chinese = chinese.map(|it| (it.code.name().to_owned(), [it.text, it.remedy]));
-            sample.in_chinese = chinese.collect();
+            for doubt in &typed[place] {
+                let [en, zh] = [Lang::En, Lang::Zh].map(|lang| doubt.stated(lang));
+                let pairs = [(en.text, zh.text), (en.remedy, zh.remedy)];
+                sample.in_chinese.extend(pairs);
+            }
             sample.name = format!("{}#{}", found.file, found.number);
             side.group.runs.push(sample);
         }

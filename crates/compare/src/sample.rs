@@ -26,8 +26,9 @@ pub struct RunSample {
     pub answered: Option<u64>,
     /// Doubts of another tool's result that no run of ours can have.
     pub foreign_doubts: Vec<ForeignDoubt>,
-    /// What doubts of another tool's result say in Chinese, and their remedies, by their codes.
-    pub in_chinese: BTreeMap<String, [String; 2]>,
+    /// The Chinese of what doubts of another tool's result say, and of their remedies, by the English:
+    /// two doubts may have one code.
+    pub in_chinese: BTreeMap<String, String>,
     /// Figures of another tool's result that others of it contradict: nothing is decided by them.
     pub contradicted: Vec<Metric>,
     /// The requests; absent for an import, which then says nothing about its own noise.

@@ -37,6 +37,7 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         if planned.is_some() {
             requests.planned = planned;
             let text = section::plain(text);
+            let text = text.trim_start_matches(['#', ' ']).to_owned();
             found.assumed.push(Assumption::RequestsInWords { text });
         }
     }

@@ -51,7 +51,7 @@ texts! {
         Met => "met", "满足";
         ProbeMissed => "missed", "未满足";
         Undecided => "undecided", "未判定";
-        ProbesShow => "met, missed: whether the probe's {counted} met the objectives; near the capacity it can go either way; undecided: they met them, and are too few that are independent to show that it lasts", "满足、未满足：该次探测的{counted}是否满足目标；接近容量时两种结果都可能出现；未判定：满足目标，但独立样本太少，不足以说明能够持续";
+        ProbesShow => "met, missed: whether the probe's {counted} met the objectives; near the capacity it can go either way; undecided: too few of its {counted} are independent to tell by this probe alone; several at one load may confirm it together", "满足、未满足：该次探测的{counted}是否满足目标；接近容量时两种结果都可能出现；未判定：仅凭该次探测，相互独立的{counted}太少，无法断定；同一负载的多次探测合起来可以确认";
         RunThatConfirms => "The run that confirms it, at {level} {unit}", "用于确认的运行，{level} {unit}";
         StrongestRun => "The long run that tells most, at {level} {unit}", "最能说明问题的长时间运行，{level} {unit}";
         Arrived => "arrived", "实际到达";

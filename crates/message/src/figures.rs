@@ -104,7 +104,7 @@ inferometer_text::texts! {
         NotJudged => "undecided", "未判定";
         CapacityInterval => "Shaded: the 90 % interval of the capacity. Probes differ in length, and beyond the capacity latency grows with it.", "阴影：容量的 90 % 区间。各测点时长不同，超过容量后时延随时长增长。";
 
-        TierMarks => "Lines: the capacity of each tier; probes are coloured, and the interval is shaded, for the first.", "竖线：各档目标的容量；测点颜色与阴影区间对应第一档。";
+        TierMarks => "Lines: the capacity of each tier; the interval is shaded for the first, and each probe is coloured for the tier that it was made for.", "竖线：各档目标的容量；阴影区间对应第一档，测点颜色对应该次探测所针对的档位。";
 
         NoData => "no data", "无数据";
         NoAnswers => "no complete answer", "没有成功的请求";

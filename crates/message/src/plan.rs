@@ -145,8 +145,10 @@ inferometer_text::texts! {
         FirstUncertain => "The first is not certain: replicas by its estimate {estimate}, with its whole interval {interval}; verify it before relying on it, or count by the interval (--size-by interval)", "首选方案尚不确定：按估计值需 {estimate} 个副本，按整个区间需 {interval} 个；采用前请先验证，或按区间计数（--size-by interval）";
         FirstNeverSure => "The first is not certain: replicas by its estimate {estimate}, but no number meets the objectives with its whole interval; verify it before relying on it", "首选方案尚不确定：按估计值需 {estimate} 个副本，而按整个区间多少副本都不达标；采用前请先验证";
         WhyWorse => "Why the next ones are worse", "其余方案为何更差";
-        CostsMore => "{place}. costs {more} more: {cards} cards at {price} an hour (the first: {best_cards} at {best_price}); a card carries {rate} req/s (the first: {best_rate})", "{place}. 贵 {more}：{cards} 张卡，每张每小时 {price}（首选：{best_cards} 张，每张 {best_price}）；每卡承载 {rate} req/s（首选：{best_rate}）";
-        CostsMoreByRounding => "{place}. costs {more} more: {cards} cards at {price} an hour (the first: {best_cards} at {best_price}); a card carries {rate} req/s, no less than with the first ({best_rate}), but replicas of {each} cards fit the traffic less well", "{place}. 贵 {more}：{cards} 张卡，每张每小时 {price}（首选：{best_cards} 张，每张 {best_price}）；每卡承载 {rate} req/s，不低于首选（{best_rate}），但每副本 {each} 张卡与该流量不太匹配";
+        OneCard => "1 card", "1 张卡";
+        CardCount => "{n} cards", "{n} 张卡";
+        CostsMore => "{place}. costs {more} more: {cards} at {price} an hour (the first: {best_cards} at {best_price}); a card carries {rate} req/s (the first: {best_rate})", "{place}. 贵 {more}：{cards}，每张每小时 {price}（首选：{best_cards} 张，每张 {best_price}）；每卡承载 {rate} req/s（首选：{best_rate}）";
+        CostsMoreByRounding => "{place}. costs {more} more: {cards} at {price} an hour (the first: {best_cards} at {best_price}); a card carries {rate} req/s, no less than with the first ({best_rate}), but replicas of {each} cards fit the traffic less well", "{place}. 贵 {more}：{cards}，每张每小时 {price}（首选：{best_cards} 张，每张 {best_price}）；每卡承载 {rate} req/s，不低于首选（{best_rate}），但每副本 {each} 张卡与该流量不太匹配";
         SameCost => "{place}. costs the same and comes nearer to a limit: {objective} at {share} of it (the first: {best_objective} at {best})", "{place}. 价格相同，离上限更近：{objective} 达其 {share}（首选：{best_objective} 达其 {best}）";
         SameCostAsNear => "{place}. costs the same and comes as near to a limit: {objective} at {share} of it", "{place}. 价格相同，离上限同样近：{objective} 达其 {share}";
         NoNumber => "none", "无";

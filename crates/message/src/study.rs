@@ -72,7 +72,7 @@ texts! {
         SeenOnceCommand => "Not confirmed (trial {trial})", "未经确认（试验 {trial}）";
         RefutedCommand => "Did not hold (trial {trial})", "重启未达标（试验 {trial}）";
         BestKeys => "Values of the configuration file (trial {trial})", "配置文件的取值（试验 {trial}）";
-        Pareto => "Pareto front", "Pareto 前沿";
+        Pareto => "Pareto front", "帕累托前沿";
         Importance => "Which flags matter", "各参数的影响";
         Flag => "flag", "参数";
         Share => "share", "占比";

@@ -11,8 +11,13 @@ inferometer_text::texts! {
         ChangesWith => "{b} changes only together with {a}: differences cannot be attributed to either", "{b} 只随 {a} 一起变化：差异无法归因于其中某一项";
         Measured => "Measured", "已测";
         Tally => "{done} of {planned}; valid: {valid}, invalid: {invalid}, failed to run: {failed}, skipped: {skipped}", "{done}/{planned}；有效 {valid}，无效 {invalid}，未能运行 {failed}，跳过 {skipped}";
+        MeasuredValid => "every measured point is valid", "已测的测点均有效";
+        SkippedOf => "{count} of {all} skipped", "{all} 个中跳过 {count} 个";
+        RefusedOf => "{count} of {all} refused by the engine", "{all} 个中有 {count} 个被引擎拒绝";
+        RefusedStart => "refused", "引擎拒绝";
+        WouldRefuse => "{engine} would refuse this command: {message}", "{engine} 会拒绝这条命令：{message}";
         AllValid => "every point is valid", "所有测点均有效";
-        ValidButDoubtful => "every point is valid, {count} with failures or other work than asked", "所有测点均有效，其中 {count} 个有失败请求或工作量与要求不符";
+        ValidButDoubtful => "every measured point is valid, {count} with failures or other work than asked", "已测的测点均有效，其中 {count} 个有失败请求或工作量与要求不符";
         SomeInvalid => "{count} of {all} measurements are invalid or failed", "{all} 次测量中有 {count} 次无效或失败";
         Lost => "{count} of {all} measurements were made and can no longer be read: `inferometer verify` says why", "{all} 次测量中有 {count} 次已完成但无法再读取：`inferometer verify` 会说明原因";
         NothingMeasured => "no point could be measured", "没有一个测点完成测量";

@@ -5,6 +5,7 @@
 
 pub mod font;
 mod limits;
+pub mod names;
 pub mod png;
 mod rgb;
 pub mod svg;

@@ -127,7 +127,8 @@ fn skeleton(page: &Page) -> String {
     let above = first.above.min(first.sections.len());
     out.push_str(&sections(&parts, 0..above));
     let common = figures(&page.editions, None);
-    let mut help = chart_help();
+    let [first_edition, _] = &page.editions;
+    let mut help = chart_help(&first_edition.figures);
     if !common.is_empty() {
         out.push_str(&(common + &std::mem::take(&mut help)));
     }
@@ -266,11 +267,19 @@ fn figures(editions: &[Edition; 2], section: Option<&str>) -> String {
 }
 
 /// How charts are used, and what it means that there are none.
-fn chart_help() -> String {
+fn chart_help(figures: &[Figure]) -> String {
+    let mut series = figures
+        .iter()
+        .flat_map(|figure| figure.panels.iter().flat_map(|panel| &panel.series));
+    let how = if series.any(|series| !series.name.is_empty()) {
+        ControlText::ChartHelpLegend
+    } else {
+        ControlText::ChartHelp
+    };
     format!(
         "<p class=\"note help\">{}</p>\n<p class=\"note\" id=\"no-charts\" hidden>{}</p>\n\
          <noscript><p class=\"note\">{}</p></noscript>\n",
-        both("span", &words(ControlText::ChartHelp)),
+        both("span", &words(how)),
         both("span", &words(ControlText::NoCharts)),
         both("span", &words(ControlText::NoScript)),
     )

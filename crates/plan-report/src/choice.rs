@@ -312,10 +312,14 @@ fn why_worse(best: &Deployment, next: &Deployment, place: usize, lang: Lang) -> 
         values.extend([("best_objective", best.0), ("best", best.1)]);
         return Text::SameCost.with(lang, &values);
     }
+    let cards = match next.cards() {
+        1 => Text::OneCard.text(lang).to_owned(),
+        n => Text::CardCount.with(lang, &[("n", n.to_string())]),
+    };
     let mut values = vec![
         place,
         ("more", percent(more)),
-        ("cards", next.cards().to_string()),
+        ("cards", cards),
         ("price", brief(next.price_per_hour)),
         ("best_cards", best.cards().to_string()),
         ("best_price", brief(best.price_per_hour)),

@@ -69,6 +69,18 @@ pub(super) fn brief(value: f64) -> String {
     }
 }
 
+/// Milliseconds below a column that says so; what is longer than people read in them has its unit.
+pub(super) fn brief_ms(value: f64) -> String {
+    if value.abs() < LONG_MS {
+        brief(value)
+    } else {
+        number::millis(value)
+    }
+}
+
+/// From here on a time is told in seconds or minutes.
+const LONG_MS: f64 = 100_000.0;
+
 pub(super) fn metric_text(metric: MeanMetric) -> Text {
     match metric {
         MeanMetric::Requests => Text::Requests,

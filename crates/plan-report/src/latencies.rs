@@ -1,6 +1,6 @@
 //! Percentiles of latencies with their intervals, a row for each metric.
 
-use super::labels::{brief, brief_load, flags, off_by, predicted};
+use super::labels::{brief_load, brief_ms, flags, off_by, predicted};
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
 use inferometer_message::PlanText as Text;
@@ -74,10 +74,10 @@ fn row(prediction: &Prediction, metric: MeanMetric) -> Option<Vec<Cell>> {
     };
     Some(vec![
         Cell::text(name),
-        Cell::text(brief(sample.p50)),
+        Cell::text(brief_ms(sample.p50)),
         bound(1.0),
-        Cell::text(brief(sample.p90)),
-        Cell::text(brief(sample.p99)),
+        Cell::text(brief_ms(sample.p90)),
+        Cell::text(brief_ms(sample.p99)),
         bound(TAIL),
     ])
 }

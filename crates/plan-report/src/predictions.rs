@@ -1,7 +1,9 @@
 //! Predictions as people read them: a table, its footnotes, and a recommendation.
 
 use super::calibration::distrusted;
-use super::labels::{brief, brief_load, flags, metric_text, off_by, predicted, setting_text};
+use super::labels::{
+    brief, brief_load, brief_ms, flags, metric_text, off_by, predicted, setting_text,
+};
 use super::latencies::latencies;
 use inferometer_catalog::timing::Basis;
 use inferometer_core::length::Distribution;
@@ -187,9 +189,10 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
     cells.push(plain(Some(prediction.requests_per_s)));
     cells.push(plain(Some(prediction.output_tokens_per_s)));
     cells.push(Cell::known(bound.map(off_by)));
-    cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.mean)));
-    cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.mean)));
-    cells.push(plain(prediction.e2e_ms.map(|e2e| e2e.mean)));
+    let time = |value: Option<f64>| Cell::known(value.map(brief_ms));
+    cells.push(time(prediction.ttft_ms.map(|ttft| ttft.mean)));
+    cells.push(time(prediction.tpot_ms.map(|tpot| tpot.mean)));
+    cells.push(time(prediction.e2e_ms.map(|e2e| e2e.mean)));
     let values = [
         prediction.verdict.map(|verdict| {
             let (word, tone) = match verdict {

@@ -111,7 +111,7 @@ fn medians(compared: &[Compared], quantity: Quantity, name: Text, lang: Lang) ->
     let groups = group_errors(compared, Grouping::Kind);
     let groups = groups.iter().filter(|group| group.quantity == quantity);
     let (names, medians): (Vec<String>, Vec<f64>) = groups
-        .map(|group| (group.name.clone(), group.median * 100.0))
+        .map(|group| (group.name.clone(), percent(group.median)))
         .unzip();
     let bars = (0u32..).zip(medians);
     let bars = bars.map(|(place, median)| Sample::new(place.into(), Some(median)));
@@ -126,6 +126,15 @@ fn medians(compared: &[Compared], quantity: Quantity, name: Text, lang: Lang) ->
         )],
         when_empty: FigureText::NoData.text(lang).to_owned(),
         ..Panel::default()
+    }
+}
+
+/// An error in percent; what arithmetic alone leaves is none.
+fn percent(error: f64) -> f64 {
+    if error.abs() < 1e-9 {
+        0.0
+    } else {
+        100.0 * error
     }
 }
 
@@ -179,8 +188,8 @@ fn errors(groups: &[ErrorGroup], lang: Lang) -> Table {
         let found = groups.iter();
         let mut found = found.filter(|group| group.name == name && group.quantity == quantity);
         Cell::known(found.next().map(|group| {
-            let percent = [group.median, group.mean, group.signed_median].map(|it| it * 100.0);
-            let [median, mean, signed] = percent;
+            let [median, mean, signed] =
+                [group.median, group.mean, group.signed_median].map(percent);
             format!("{median:.1} / {mean:.1} / {signed:+.1}")
         }))
     };

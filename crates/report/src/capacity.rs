@@ -1,6 +1,6 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
-use crate::run::{shell_word, typed};
+use crate::run::{RunReport, setup, shell_word, typed};
 use crate::severity;
 use inferometer_campaign::capacity::stored::{
     Capacity, Edge, SearchEnding, StoredProbe, TierCapacity,
@@ -28,10 +28,13 @@ use inferometer_text::punctuation::PunctuationText;
 use std::path::Path;
 use std::time::Duration;
 
-pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
+/// With one of its runs, as far as one can be read, of which model and work are told.
+pub fn compose(found: &Capacity, run: Option<&RunReport<'_>>, directory: &Path, lang: Lang) -> Doc {
+    let mut about = run.map_or_else(Vec::new, |run| setting(run, lang));
+    about.extend(pairs(found, lang));
     let mut sections = vec![
         Section::plain([verdict(found, lang)]),
-        Section::plain([pairs(found, lang)]),
+        Section::plain([about]),
     ];
     if !found.tiers.is_empty() {
         sections.push(Section::headed(
@@ -96,7 +99,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     let mut probes: Vec<(f64, &Summary, ProbeVerdict)> = (probes.iter())
         .map(|(level, summary)| {
             let line = lines.find(|line| line.load() == *level);
-            let verdict = line.map_or(ProbeVerdict::Undecided, StoredProbe::of_first_tier);
+            let verdict = line.map_or(ProbeVerdict::Undecided, |line| line.verdict);
             (*level, summary, verdict)
         })
         .collect();
@@ -338,6 +341,20 @@ fn needed(found: &Capacity, lang: Lang) -> String {
 /// A share in percent, to a digit that tells 98.9 from 99.
 fn percent(share: f64) -> String {
     format!("{} %", number::grouped(100.0 * share, 1))
+}
+
+/// What was asked of which model, at whatever load.
+fn setting(run: &RunReport<'_>, lang: Lang) -> Vec<Pair> {
+    let run = RunReport { lang, ..*run };
+    let pairs = [
+        (SetupText::Model, setup::model(&run)),
+        (SetupText::Api, setup::api(&run)),
+        (SetupText::Work, setup::work(&run)),
+    ];
+    let known = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+    known
+        .map(|(name, value)| Pair::new(name.text(lang), value))
+        .collect()
 }
 
 fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {

@@ -5,7 +5,7 @@ use crate::columns;
 use crate::csv::{field, harmless};
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::{Quantity, Summary, SummaryColumns};
-use inferometer_message::{RunsText, SetupText, SiteText, VerdictText};
+use inferometer_message::{RunsText, SetupText, SiteText, SweepText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -42,10 +42,12 @@ pub struct KnownResult {
     pub what: Listed,
     /// Where its figures were measured, if it is a sweep.
     pub point: Option<String>,
-    /// Its figures: of a sweep its best point's, of a search the confirmed run's.
+    /// Its figures: of a sweep those of its best point within the objectives, of a search the confirmed run's.
     pub figures: Option<Summary>,
     /// Whether the simulated engine was computed in virtual time, and nothing measured.
     pub computed: bool,
+    /// What became of its points, if it is a sweep.
+    pub tally: PointTally,
     /// A few values that show its course, as [`Listed::curve`] names them.
     pub curve: Vec<f64>,
 }
@@ -66,6 +68,7 @@ impl KnownResult {
             point: None,
             figures: None,
             computed: false,
+            tally: PointTally::default(),
             curve: Vec::new(),
         }
     }
@@ -115,13 +118,48 @@ impl KnownResult {
         let failed = failed.map(|it| RunsText::Failed.with(lang, &[("count", it.to_string())]));
         let missed = self.objectives_met() == Some(false);
         let missed = missed.then(|| RunsText::SloMissed.text(lang).to_owned());
-        failed.into_iter().chain(missed).collect()
+        let tally = self.tally;
+        let missed = match tally.missed {
+            0 => missed,
+            count => Some(of_all(
+                SweepText::MissesObjectives,
+                count,
+                tally.judged,
+                lang,
+            )),
+        };
+        let passed = [
+            (SweepText::RefusedOf, tally.refused),
+            (SweepText::SkippedOf, tally.skipped),
+        ];
+        let passed = passed.into_iter().filter(|(_, count)| *count > 0);
+        let passed = passed.map(|(text, count)| of_all(text, count, tally.visits, lang));
+        failed.into_iter().chain(passed).chain(missed).collect()
     }
 
     /// The minute of its beginning.
     pub fn when(&self) -> String {
         self.started.as_deref().map(minute).unwrap_or_default()
     }
+}
+
+/// What the verdict on a sweep alone does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PointTally {
+    pub visits: usize,
+    /// Visits that were not made: the engine refuses the flags, or a condition ended the ladder.
+    pub refused: usize,
+    pub skipped: usize,
+    /// Points that were held against objectives, and those that miss them.
+    pub judged: usize,
+    pub missed: usize,
+}
+
+fn of_all(text: SweepText, count: usize, all: usize, lang: Lang) -> String {
+    text.with(
+        lang,
+        &[("count", count.to_string()), ("all", all.to_string())],
+    )
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ pub use notes::compose_for_notes;
 use table::{mark, table};
 
 use crate::findings::{self, Finding};
+use crate::runs::PointTally;
 use inferometer_chart::measured::{LOAD, MeasuredPoint, MeasuredPoints, groups};
 use inferometer_chart::{self, Shown, omitted};
 use inferometer_core::doubt::DoubtCode;
@@ -22,7 +23,7 @@ use inferometer_page::doc::{Block, Command, Doc, Pair, Section};
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
 pub use inferometer_store::sweep_dir::Visited;
-use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan, TrialState};
+use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan, Trial, TrialState};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use serde_json::{Value, json};
@@ -206,6 +207,44 @@ fn count(report: &SweepReport<'_>, test: impl Fn(&Visited) -> bool) -> usize {
         .iter()
         .filter(|visited| test(visited))
         .count()
+}
+
+/// The engine that would not have started for a visit, and its words; absent for visits that were
+/// made, or passed over for another reason. Stored is the sentence in English.
+fn refusal(trial: &Trial) -> Option<[&str; 2]> {
+    let sentence = SweepText::WouldRefuse.text(Lang::En);
+    let between = sentence
+        .strip_prefix("{engine}")?
+        .strip_suffix("{message}")?;
+    let reason = trial.reason.as_deref()?;
+    let (engine, message) = reason.split_once(between)?;
+    (trial.state == TrialState::Skipped).then_some([engine, message])
+}
+
+/// Whether it was passed over, though the engine would have started.
+fn is_skipped(trial: &Trial) -> bool {
+    trial.state == TrialState::Skipped && refusal(trial).is_none()
+}
+
+/// What became of the visits of a sweep, and at how many points the objectives are missed.
+pub fn tally(plan: &SweepPlan, visited: &[Visited]) -> PointTally {
+    let report = SweepReport {
+        plan,
+        visited,
+        directory: Path::new(""),
+        environment: None,
+        columns: None,
+        lang: Lang::En,
+    };
+    let measured = measured(&report);
+    let judged = || measured.points.iter().filter_map(MeasuredPoint::meets);
+    PointTally {
+        visits: plan.visits.len(),
+        refused: count(&report, |visited| refusal(&visited.trial).is_some()),
+        skipped: count(&report, |visited| is_skipped(&visited.trial)),
+        judged: judged().count(),
+        missed: judged().filter(|met| !met).count(),
+    }
 }
 
 /// Visits that are still to be made.

@@ -276,8 +276,4 @@ impl StoredProbe {
     pub fn load(&self) -> f64 {
         self.offered.unwrap_or(self.level)
     }
-
-    pub fn of_first_tier(&self) -> ProbeVerdict {
-        self.first_tier.unwrap_or(self.verdict)
-    }
 }

@@ -95,7 +95,9 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     };
     let history = History::of(runs, &settings);
     let lang = language(output.lang);
-    deliver_apart(&output, "history", |format| render(&history, lang, format))?;
+    deliver_apart(&output, "history", |format| {
+        render(&history, &arguments.folders, lang, format)
+    })?;
     let worse = arguments.fail_on.is_some() && history.is_worse();
     Ok(Exit::fine_if(!worse))
 }
@@ -117,7 +119,7 @@ pub fn page(folders: &[PathBuf], lang: Lang) -> anyhow::Result<String> {
     let (runs, _) = read(folders)?;
     let history = History::of(runs, &Settings::default());
     Ok(html::render(
-        &inferometer_site::pages::history::compose_page(&history, lang),
+        &inferometer_site::pages::history::compose_page(&history, folders, lang),
     ))
 }
 
@@ -209,14 +211,19 @@ pub fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
     )))
 }
 
-fn render(history: &History, lang: Lang, format: Format) -> anyhow::Result<Rendered> {
+fn render(
+    history: &History,
+    folders: &[PathBuf],
+    lang: Lang,
+    format: Format,
+) -> anyhow::Result<Rendered> {
     Ok(Rendered::Whole(match format {
         Format::Text => text::render(&compose(history, lang), style()),
         Format::Md => markdown::render(&compose(history, lang)),
         Format::Csv => csv(history),
         Format::Json => serde_json::to_string_pretty(history)? + "\n",
         Format::Html => html::render(&inferometer_site::pages::history::compose_page(
-            history, lang,
+            history, folders, lang,
         )),
         Format::Junit => checks(history, lang).junit(),
         Format::Github => annotations(&checks(history, lang), &compose(history, lang))?,

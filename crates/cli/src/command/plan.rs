@@ -18,6 +18,7 @@ use crate::output::{Rendered, deliver, language, print, style};
 use anyhow::bail;
 use arguments::{PlanArguments, PlanQuestion, SheetArguments, ViewArguments};
 use inferometer_dialect::Dialect;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Doc, Section};
 use inferometer_page::figure::Figure;
 use inferometer_page::html::{self, Edition};
@@ -52,6 +53,32 @@ fn show(
             style(),
         )),
     }
+}
+
+/// What an answer is called, after what it is of: a model, its cards.
+fn titled(of: &[String], what: Text, lang: Lang) -> String {
+    let parts = of.iter().map(String::as_str).chain([what.text(lang)]);
+    Vec::from_iter(parts).join(" · ")
+}
+
+/// Cards and how many there are: `4 × h100`.
+fn counted(count: u64, device: &str) -> String {
+    if count == 1 {
+        device.to_owned()
+    } else {
+        format!("{count} × {device}")
+    }
+}
+
+/// Each of some names once, in their order.
+fn each_once(names: impl Iterator<Item = String>) -> String {
+    let mut known: Vec<String> = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known.join(", ")
 }
 
 /// An answer that has pictures too.

@@ -17,8 +17,10 @@ use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_import::{ImportedResult, groups, measured_in, repeats};
 use inferometer_page::{markdown, text};
-use inferometer_report::runs::{KnownResult, Listed, RunLoad, RunState, compose, csv, value};
-use inferometer_report::sweep::Visited;
+use inferometer_report::runs::{
+    KnownResult, Listed, PointTally, RunLoad, RunState, compose, csv, value,
+};
+use inferometer_report::sweep::{Visited, tally};
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, load_of, runs_of};
 use inferometer_runner::sweep::read as read_sweep;
@@ -312,6 +314,7 @@ fn sweep_of(stored: &Stored) -> KnownResult {
         None => (None, Vec::new()),
     };
     let curve = plan.map_or_else(Vec::new, |plan| curve(plan, &visited));
+    let tally = plan.map_or_else(PointTally::default, |plan| tally(plan, &visited));
     let best = best(visited);
     let point = best.as_ref().and_then(|(id, _)| {
         let planned = plan?.points.iter().find(|point| point.id == *id)?;
@@ -331,6 +334,7 @@ fn sweep_of(stored: &Stored) -> KnownResult {
         tags: plan.map_or_else(BTreeMap::new, |plan| by_key(&plan.tags)),
         point,
         figures: best.map(|(_, summary)| summary),
+        tally,
         curve,
         computed: (plan.and_then(|plan| plan.points.first()))
             .is_some_and(|it| it.options.connection.sim_clock == Some(SimClock::Virtual)),
@@ -378,14 +382,18 @@ fn state(visited: &[Visited], planned: usize) -> RunState {
     }
 }
 
-/// The valid measurement with the most output tokens a second, by the id of its point.
+/// The valid measurement with the most output tokens a second, by the id of its point: one that meets
+/// the objectives, if any does.
 fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
     let rate = |summary: &Summary| summary.throughput.output_tokens_per_s.unwrap_or(0.0);
+    let is_within =
+        |summary: &Summary| (summary.slo.as_ref()).and_then(|slo| slo.met) != Some(false);
     (visited.into_iter())
         .filter_map(|visited| Some((visited.trial.id, visited.summary?)))
         .filter(|(_, summary)| summary.can_win())
         .reduce(|best, next| {
-            if rate(&next.1) > rate(&best.1) {
+            let rank = |summary: &Summary| (is_within(summary), rate(summary));
+            if rank(&next.1) > rank(&best.1) {
                 next
             } else {
                 best

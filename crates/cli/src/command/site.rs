@@ -9,7 +9,7 @@ use crate::output::{check_output, language, page_of, read_again};
 use crate::stderr::say;
 use anyhow::{Context, bail};
 use inferometer_message::SiteText;
-use inferometer_page::html::listed_at;
+use inferometer_page::html::{following_browser, listed_at};
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_runner::measure::ReadFor;
@@ -63,10 +63,12 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
             result: known(stored),
         });
     }
-    write(
-        &site.join("index.html"),
-        &index(&entries, Hosting::Files, lang),
-    )?;
+    let list = index(&entries, Hosting::Files, lang);
+    let list = match options.lang {
+        None => following_browser(&list),
+        Some(_) => list,
+    };
+    write(&site.join("index.html"), &list)?;
     let count = entries.len();
     say(format_args!(
         "results: {count}; open {}",

@@ -245,6 +245,8 @@ fn the_report_of_a_search_says_how_to_search_so_again() {
         "report", "found", "--lang", "en", "--format", "md", "-o", "-",
     ];
     let shown = place.run(&report).stdout;
+    // A capacity is that of a model at some work.
+    assert!(shown.contains("prompts of 64 tokens"), "{shown}");
     let command = (shown.lines())
         .find_map(|line| line.strip_prefix("inferometer capacity "))
         .unwrap_or_else(|| panic!("{shown}"));

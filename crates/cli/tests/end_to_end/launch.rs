@@ -274,6 +274,18 @@ fn a_sweep_over_flags_restarts_where_they_change_and_skips_what_would_be_refused
         assert_eq!(reason.contains("must be greater"), !is_legal, "{point}");
     }
     assert_eq!(place.files("out/server").len(), 2);
+    // The verdict does not speak for points that the engine refused.
+    for (lang, said) in [
+        ("en", "2 of 6 refused by the engine"),
+        ("zh", "6 个中有 2 个被引擎拒绝"),
+    ] {
+        let report = place.run(&["report", "out", "--lang", lang]).stdout;
+        assert!(report.contains(said), "{report}");
+        let refuses = report.contains("would refuse this command");
+        assert_eq!(refuses, lang == "en", "{report}");
+        let list = place.run(&["runs", ".", "--lang", lang]).stdout;
+        assert!(list.contains(said), "{list}");
+    }
 }
 
 #[test]

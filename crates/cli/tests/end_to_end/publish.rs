@@ -192,6 +192,10 @@ fn an_index_links_a_page_of_each_result_and_holds_no_markup_of_theirs() {
     assert_eq!(made.code, Some(0), "{made:?}");
     let site = place.path("site");
     let index = std::fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(!index.contains("data-follow "), "a language was chosen");
+    place.run(&["report", "runs/one", "runs/two", "-o", "for-any"]);
+    let for_any = std::fs::read_to_string(place.path("for-any/index.html")).unwrap();
+    assert!(for_any.contains("data-follow "), "nobody chose a language");
     let pages = links(&index);
     assert_eq!(pages.len(), 3, "a path given twice comes once: {pages:?}");
     for page in &pages {

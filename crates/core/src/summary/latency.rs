@@ -70,7 +70,7 @@ impl Latencies {
             ("TTFT", &self.ttft_ms),
             ("TTFT", &self.ttft_from_sent_ms),
             ("TTFT", &self.first_answer_ms),
-            ("TTST", &self.second_token_ms),
+            ("second token", &self.second_token_ms),
             ("TPOT", &self.tpot_ms),
             ("ITL", &self.itl_ms),
             ("ITL", &self.inter_chunk_ms),

@@ -56,6 +56,28 @@ pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
 }
 
+/// The text if it fits, else its beginning and more of its end with `…` between: names that are alike
+/// mostly differ at their ends.
+pub fn fit_ends(text: &str, size: f64, room: f64) -> String {
+    if width(text, size) <= room {
+        return text.to_owned();
+    }
+    let signs: Vec<char> = text.chars().collect();
+    let room = room - advance('…') * size;
+    let fitting = |signs: &mut dyn Iterator<Item = &char>, share: f64| {
+        let mut used = 0.0;
+        let fits = |sign: &&char| {
+            used += advance(**sign) * size;
+            used <= share * room
+        };
+        signs.take_while(fits).count()
+    };
+    let head = fitting(&mut signs.iter(), 1.0 / 3.0);
+    let tail = fitting(&mut signs.iter().rev(), 2.0 / 3.0);
+    let [head, tail] = [&signs[..head], &signs[signs.len() - tail..]].map(String::from_iter);
+    format!("{}…{}", head.trim_end(), tail.trim_start())
+}
+
 /// The text if it fits, else as much of it as does, with `…`.
 pub fn fit(text: &str, size: f64, room: f64) -> String {
     let dots = advance('…') * size;
@@ -207,6 +229,17 @@ mod tests {
         let cut = fit(&"long ".repeat(10_000), 10.0, 100.0);
         assert!(cut.ends_with('…') && width(&cut, 10.0) <= 100.0, "{cut}");
         assert_eq!(fit("中文", 10.0, 1.0), "…");
+    }
+
+    #[test]
+    fn a_name_that_is_cut_keeps_both_its_ends() {
+        assert_eq!(fit_ends("short", 10.0, 100.0), "short");
+        let cut = fit_ends("vLLM 0.10.1 (L20) / Qwen2.5-7B / trial 13", 10.0, 120.0);
+        assert!(
+            cut.starts_with("vLLM") && cut.ends_with("trial 13"),
+            "{cut}"
+        );
+        assert!(width(&cut, 10.0) <= 120.0, "{cut}");
     }
 
     #[test]

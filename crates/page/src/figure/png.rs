@@ -31,6 +31,7 @@ pub fn render(figure: &Figure, theme: Theme) -> Result<Vec<u8>, PngError> {
         id: figure.id.clone(),
         reason,
     };
+    let figure = &super::names::of_drawing(figure);
     let sheet = Sheet::new(figure);
     let [width, height] = sheet.size().map(|side| side as f32);
     let scale = SCALE.min(LONGEST / width.max(height));

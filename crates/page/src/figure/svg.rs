@@ -13,7 +13,7 @@ pub(super) mod surface;
 
 use super::font::{self, FAMILIES};
 use super::theme::{Look, Theme};
-use super::{Arrangement, Figure, Panel, Scale, Shape};
+use super::{Arrangement, Figure, Panel, Scale, Shape, names};
 use frame::{Foot, Frame, Margins};
 pub(super) use markup::shown;
 use markup::{Markup, escape, number};
@@ -29,6 +29,7 @@ const FOOTNOTE_LINE: f64 = 16.0;
 const HIGHEST: f64 = 4_000.0;
 
 pub fn render(figure: &Figure, theme: Theme) -> String {
+    let figure = &names::of_drawing(figure);
     let sheet = Sheet::new(figure);
     let mut markup = Markup::default();
     markup.raw(&format!(

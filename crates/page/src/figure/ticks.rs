@@ -78,7 +78,7 @@ fn level_label(at: f64) -> String {
 /// the axis reaches that far.
 pub fn tick_label(value: f64, step: f64, largest: f64) -> String {
     let (factor, sign) = match largest {
-        size if size >= 1e10 || (size < 1e-4 && size > 0.0) => return format!("{value:e}"),
+        size if size >= 1e10 || (size < 1e-4 && size > 0.0) => return in_powers(value),
         size if size >= 1e7 => (1e6, "M"),
         size if size >= COUNT_IN_THOUSANDS => (1e3, "k"),
         _ => (1.0, ""),
@@ -96,6 +96,12 @@ pub fn tick_label(value: f64, step: f64, largest: f64) -> String {
         })
         .unwrap_or(6);
     format!("{}{sign}", number::grouped(shown, decimals as usize))
+}
+
+/// A number of many zeros, without what arithmetic leaves at its end.
+fn in_powers(value: f64) -> String {
+    let short: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    format!("{short:e}")
 }
 
 /// Round numbers at equal steps of 1, 2 or 5 times a power of ten.
@@ -181,6 +187,14 @@ mod tests {
         assert_eq!(
             labels(Scale::Log, 0.01, 1e5, 5),
             ["0.01", "1", "100", "10k"]
+        );
+    }
+
+    #[test]
+    fn tiny_numbers_have_no_more_digits_than_their_step() {
+        assert_eq!(
+            labels(Scale::FromZero, 0.0, 4.2e-14, 4),
+            ["0e0", "1e-14", "2e-14", "3e-14", "4e-14"]
         );
     }
 

@@ -5,6 +5,7 @@ use super::{Edition, script_words};
 use crate::figure::theme::Theme;
 use crate::figure::{
     Axis, Colour, Figure, Fill, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade, Shape,
+    names,
 };
 use serde_json::{Map, Value, json};
 
@@ -73,6 +74,7 @@ fn axis(axis: &Axis) -> Value {
         "unit": axis.unit,
         "scale": scale,
         "names": names,
+        "labels": names.map(|names| names::told_apart(names, names::WHOLE)),
         "bounds": axis.bounds.map(|ends| ends.map(rounded)),
         "tickNames": axis.tick_names,
         "ticks": axis.ticks_at.iter().map(|&at| rounded(at)).collect::<Vec<_>>(),

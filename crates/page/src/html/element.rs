@@ -176,8 +176,9 @@ fn table(table: &Table, glossary: &Glossary, lang: Lang) -> String {
     let notes: String = (table.footnotes.iter())
         .map(|note| format!("<p class=\"note\">{}</p>\n", escaped(note)))
         .collect();
+    let tall = if table.rows.len() > TALL { " tall" } else { "" };
     format!(
-        "<div class=\"table\"><div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n\
+        "<div class=\"table\"><div class=\"scroll{tall}\"><table>\n<thead><tr>{head}</tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n<p class=\"tools\">\
          <button type=\"button\" data-copy=\"markdown\">{}</button> \
          <button type=\"button\" data-copy=\"csv\">{}</button></p>{notes}</div>\n",
@@ -241,6 +242,9 @@ fn cell(cell: &Cell, column: &Column, place: usize, glossary: &Glossary) -> Stri
     };
     format!("<td{}{value}{long}>{shown}</td>", side(column))
 }
+
+/// Rows up to which a table is shown whole.
+const TALL: usize = 40;
 
 /// Characters from which on a cell is broken into lines.
 const LONG: usize = 49;

@@ -19,6 +19,11 @@
     const signs = [...String(text)];
     return plain(signs.length > most ? signs.slice(0, most - 1).join('') + '…' : signs.join(''));
   };
+  // A name cut in its middle, and more of its end shown, where names that are alike mostly differ.
+  const ends = (text, most) => {
+    const signs = [...String(text)], head = Math.ceil((most - 1) / 3);
+    return plain(signs.length > most ? `${signs.slice(0, head).join('')}…${signs.slice(head + 1 - most).join('')}` : text);
+  };
   // Words in lines of at most so many pixels, in type of 11 pixels; Chinese signs are twice as wide.
   const inLines = (text, room) => {
     const wide = (words) => [...words].reduce((sum, sign) => sum + (sign > 'ÿ' ? 11.5 : 6), 0);
@@ -32,7 +37,7 @@
   // A name beside its row: in lines, broken after a comma or a blank, where rows leave room for them.
   const folded = (text, rows) => {
     const most = 28;
-    if (rows > 5) return brief(text, 44);
+    if (rows > 5) return ends(text, 44);
     const lines = [''];
     for (const word of String(text).split(/(?<=[, ])/)) {
       const last = lines.length - 1;
@@ -40,7 +45,7 @@
       else if (lines.length < 3) lines.push(word);
       else lines[last] += word;
     }
-    return lines.map((line) => brief(line.trimEnd(), most + 12)).join('<br>');
+    return lines.map((line) => ends(line.trimEnd(), most + 12)).join('<br>');
   };
   const seeThrough = (hex, share) => {
     const part = (at) => parseInt(hex.slice(at, at + 2), 16);
@@ -167,27 +172,36 @@
       xgap: 2, ygap: 2, showscale: false, hovertemplate: '%{customdata}<br><b>%{text}</b><extra></extra>'};
   }
 
-  // Round numbers of a range by ratio: 1, 2, 5, 10, or powers of ten alone where it is wide.
-  function roundTicks(values) {
-    const known = values.filter((value) => value > 0);
-    if (!known.length) return [];
-    const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)],
-      [Infinity, 0]).map(Math.log10);
-    const steps = high - low > 3 ? [1] : high - low > 0.6 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
-    const ticks = [];
-    // Of a narrow range, as of ratios near 1, steps of equal size.
-    const [from, to] = [10 ** low, 10 ** high];
-    if (to < 1.5 * from) {
-      const least = Math.max((to - from) / 6, 1e-3 * to), power = 10 ** Math.floor(Math.log10(least));
-      const step = power * [1, 2, 5, 10].find((it) => it * power >= least);
-      for (let at = Math.floor(from / step) - 1; at <= Math.ceil(to / step) + 1; at++) {
-        if (at > 0) ticks.push(Number((at * step).toPrecision(6)));
+  // A tick with all its digits, but for what arithmetic leaves at their end.
+  const tickText = (at) => Number(at.toPrecision(12)).toLocaleString('en', {maximumFractionDigits: 20});
+
+  // Narrowest distance of two ticks, as a share of their axis.
+  const APART = 0.07;
+
+  // Round numbers of a range by ratio: as fine as they keep apart, in a narrow range steps of equal size.
+  function roundTicks(from, to) {
+    const [low, high] = [Math.log10(from), Math.log10(to)], span = high - low || 1;
+    const inside = (at) => at >= from * (1 - 1e-9) && at <= to * (1 + 1e-9);
+    const apart = (ticks) => ticks.every((at, i) => !i || Math.log10(at / ticks[i - 1]) >= APART * span);
+    if (to >= 1.5 * from) {
+      for (const steps of [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]]) {
+        const ticks = [];
+        for (let power = Math.floor(low) - 1; power <= Math.ceil(high); power++) {
+          for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(2)));
+        }
+        const shown = ticks.filter(inside);
+        if (apart(shown) && shown.length >= 2) return shown;
       }
-      return ticks;
+      if (span > 2) {
+        const every = Math.ceil(span * APART * 2);
+        const powers = Array.from({length: Math.ceil(high) - Math.floor(low) + 1}, (_, i) => Math.floor(low) + i);
+        return powers.filter((power) => power % every === 0).map((power) => Number(`1e${power}`)).filter(inside);
+      }
     }
-    for (let power = Math.floor(low) - 1; power <= Math.ceil(high); power++) {
-      for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(2)));
-    }
+    const least = (to - from) / 6, power = 10 ** Math.floor(Math.log10(least));
+    const step = power * [1, 2, 5, 10].find((it) => it * power >= least * (1 - 1e-9));
+    const ticks = [];
+    for (let at = Math.ceil(from / step - 1e-9); at <= to / step + 1e-9; at++) ticks.push(Number((at * step).toPrecision(12)));
     return ticks;
   }
 
@@ -199,16 +213,18 @@
       tickcolor: look.axis, ticklen: 4,
     };
     if (given.names) {
-      const names = say(given.names);
+      const names = say(given.labels ?? given.names);
       const step = Math.ceil(names.length / 40);
       const shown = names.map((_, i) => i).filter((i) => i % step === 0);
-      const name = (i) => vertical ? folded(say(names[i]), names.length) : brief(say(names[i]), 28);
+      const name = (i) => vertical ? folded(say(names[i]), names.length) : ends(say(names[i]), 28);
       Object.assign(out, {tickvals: shown, ticktext: shown.map(name),
         range: vertical ? [names.length - 0.5, -0.5] : [-0.5, names.length - 0.5], showgrid: false});
       return out;
     }
     out.separatethousands = true;
-    out.exponentformat = 'none';
+    const known = values.filter((value) => typeof value === 'number');
+    const most = known.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+    out.exponentformat = most > 0 && most < 1e-4 ? 'e' : 'none';
     if (given.scale === 'log') out.type = 'log';
     if (given.scale === 'zero') out.rangemode = 'tozero';
     if (given.bounds && given.scale === 'log') {
@@ -217,7 +233,6 @@
     } else if (given.bounds) out.autorangeoptions = {include: given.bounds};
     else if (given.scale === 'zero' && !vertical) {
       // A line that stands at the largest value is not cut in half by the edge.
-      const most = values.reduce((a, b) => typeof b === 'number' ? Math.max(a, b) : a, 0);
       out.autorangeoptions = {include: [most * 1.02]};
     }
     if (given.tickNames.length) {
@@ -225,20 +240,29 @@
       return out;
     }
     if (given.ticks.length && given.ticks.length <= 14) {
-      // Levels that would lie on each other have one tick for several.
+      // Levels that would lie on each other have one tick for several; the last always has one.
       const [low, high] = [Math.min(...given.ticks), Math.max(...given.ticks)];
       const place = (at) => given.scale === 'log' ? Math.log(at / low) / Math.log(high / low) : at / high;
       let last = -1;
       const shown = given.ticks.filter((at) => {
-        const fits = place(at) - last >= 0.07 || low === high;
+        const fits = low === high || (place(at) - last >= APART && (at === high || 1 - place(at) >= APART));
         if (fits) last = place(at);
         return fits;
       });
       out.tickvals = shown;
     } else if (given.scale === 'log') {
-      out.tickvals = roundTicks(values);
+      const above = known.concat(given.bounds || []).filter((value) => value > 0);
+      let [low, high] = above.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, 0]);
+      if (low > high) return out;
+      // One value would have an axis of two decades, or of nothing.
+      if (!given.bounds && high < 1.02 * low) {
+        [low, high] = [low / 1.6, high * 1.6];
+        out.range = [Math.log10(low), Math.log10(high)];
+      }
+      const room = out.range || given.bounds ? 1 : (high / low) ** 0.06;
+      out.tickvals = roundTicks(low / room, high * room);
     }
-    if (out.tickvals) out.ticktext = out.tickvals.map((at) => at.toLocaleString('en'));
+    if (out.tickvals) out.ticktext = out.tickvals.map(tickText);
     return out;
   }
 
@@ -332,7 +356,8 @@
     }
     const intervals = (of) => panel.series.filter((series) => (series.shape === 'ranges' ? 'x' : 'y') === of)
       .flatMap((series) => (series.interval || []).flatMap((ends) => ends || []));
-    const values = (of) => panel.series.flatMap((series) => series[of] || []).concat(intervals(of));
+    const marked = (of) => panel.marks.filter((mark) => mark.on === of).map((mark) => mark.at);
+    const values = (of) => panel.series.flatMap((series) => series[of] || []).concat(intervals(of), marked(of));
     const x = axis(panel.x, look, false, values('x')), y = axis(panel.y, look, true, values('y'));
     // The label of a shade stands over the first row, not on what lies there.
     if (panel.y.names && panel.shades.some((shade) => say(shade.label))) y.range[1] -= 0.9;

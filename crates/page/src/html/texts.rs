@@ -12,7 +12,8 @@ inferometer_text::texts! {
         TakePng => "Save this chart as a picture", "将此图保存为图片";
         TakeCsv => "Save the values of this chart as CSV", "将此图的数据保存为 CSV";
         Theme => "Light / dark", "浅色 / 深色";
-        ChartHelp => "Drag to zoom, double-click to reset, click a name in the legend to hide it.", "拖动缩放，双击还原，点击图例可隐藏曲线。";
+        ChartHelp => "Drag to zoom, double-click to reset.", "拖动缩放，双击还原。";
+        ChartHelpLegend => "Drag to zoom, double-click to reset, click a name in the legend to hide it.", "拖动缩放，双击还原，点击图例可隐藏曲线。";
         NoCharts => "This browser cannot unpack the charts (it lacks DecompressionStream). The tables are complete; for pictures, use inferometer report --format png.", "当前环境无法解压图表（缺少 DecompressionStream）。表格数据完整；如需图片，请使用 inferometer report --format png。";
         NoScript => "Charts need JavaScript. The tables are complete; for pictures, use inferometer report --format png.", "图表需要启用 JavaScript。表格数据完整；如需图片，请使用 inferometer report --format png。";
     }

@@ -81,8 +81,9 @@ impl Envelope {
             // fewer at once wait no longer than the fewest that were.
             (Load::Open(_), Some(streams), None) => {
                 let in_flight = predicted.in_flight();
-                in_flight
-                    .and_then(|busy| outside("concurrency", busy.max(streams[0]), Some(streams)))
+                in_flight.and_then(|busy| {
+                    outside("concurrency", busy.max(streams[0]).round(), Some(streams))
+                })
             }
             (Load::Open(rate), _, range) => outside("rate", rate, range),
         };

@@ -10,7 +10,7 @@ use inferometer_page::doc::{Block, Section};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
     let runs = left_out(report).chain(doubts(report));
@@ -35,14 +35,38 @@ fn meaning(code: &str) -> Option<[DoubtMeaning; 2]> {
     DoubtMeaning::of(code.parse().ok()?)
 }
 
-/// The same in Chinese, of another tool's result as an import says it.
-fn in_chinese(report: &CompareReport<'_>, group: &str, code: &str) -> Option<[String; 2]> {
+/// What a sentence is in Chinese that an import says of a result in a group.
+fn in_chinese<'a>(report: &CompareReport<'a>, group: &str, english: &str) -> Option<&'a str> {
+    let mut runs = (report.groups.iter())
+        .filter(|it| it.name == group)
+        .flat_map(|it| &it.runs);
+    runs.find_map(|run| run.in_chinese.get(english))
+        .map(String::as_str)
+}
+
+/// The remedies for invalid runs of a group, which are joined in English, in Chinese.
+fn remedies_in_chinese(
+    report: &CompareReport<'_>,
+    group: &str,
+    codes: &str,
+    remedies: &str,
+) -> Vec<String> {
     let groups = report.groups.iter().filter(|it| it.name == group);
-    let mut own = groups
-        .flat_map(|it| &it.runs)
-        .filter_map(|run| run.in_chinese.get(code));
-    let of_run = || Some(meaning(code)?.map(|part| part.text(Lang::Zh).to_owned()));
-    own.next().cloned().or_else(of_run)
+    let said: BTreeMap<&str, &str> = groups
+        .flat_map(|it| it.runs.iter().flat_map(|run| &run.in_chinese))
+        .map(|(english, chinese)| (english.as_str(), chinese.as_str()))
+        .collect();
+    let list = format!("; {remedies}; ");
+    let is_listed = |english: &str| !english.is_empty() && list.contains(&format!("; {english}; "));
+    let found = said.iter().filter(|(english, _)| is_listed(english));
+    let found: Vec<String> = found.map(|(_, chinese)| (*chinese).to_owned()).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let known = codes.split(", ").filter_map(meaning);
+    known
+        .map(|[_, remedy]| remedy.text(Lang::Zh).to_owned())
+        .collect()
 }
 
 /// The reasons against a comparison in the language of the report.
@@ -59,10 +83,7 @@ pub(super) fn reasons(report: &CompareReport<'_>) -> Vec<String> {
             },
         ) = (lang, reason)
         {
-            let known = codes
-                .split(", ")
-                .filter_map(|code| in_chinese(report, group, code));
-            let remedies: Vec<String> = known.map(|[_, remedy]| remedy).collect();
+            let remedies = remedies_in_chinese(report, group, codes, remedy);
             if !remedies.is_empty() {
                 *remedy = PunctuationText::Semicolon.join(lang, &remedies);
             }
@@ -80,14 +101,17 @@ fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
         let codes = PunctuationText::Comma.join(lang, &it.codes);
         let values = [("codes", codes), ("run", it.run.clone())];
         let said = CompareText::LeftOut.with(lang, &values);
-        let chinese = it
-            .codes
-            .first()
-            .and_then(|code| in_chinese(report, &it.group, code));
-        let [text, remedy] = match (lang, chinese) {
-            (Lang::Zh, Some(chinese)) => chinese,
-            _ => [it.text.clone(), it.remedy.clone()],
+        let of_run = it.codes.first().and_then(|code| meaning(code));
+        let chinese = |english: &str, part: usize| {
+            let said = in_chinese(report, &it.group, english);
+            said.or_else(|| Some(of_run?[part].text(Lang::Zh)))
         };
+        let [text, remedy] = [&it.text, &it.remedy].map(String::as_str);
+        let said_in = |english: &str, part: usize| match lang {
+            Lang::Zh => chinese(english, part).unwrap_or(english).to_owned(),
+            Lang::En => english.to_owned(),
+        };
+        let (text, remedy) = (said_in(text, 0), said_in(remedy, 1));
         let mut said = vec![said, text, remedy];
         said.retain(|part| !part.is_empty());
         PunctuationText::Semicolon.join(lang, &said)

@@ -119,6 +119,9 @@ fn new_facts(timeline: &Timeline) -> Vec<(usize, String)> {
     found
 }
 
+/// Runs of which each has a tick; of more, round steps are whole numbers.
+const MOST_NUMBERS: usize = 12;
+
 /// When each run was, and the axis: dates, or their numbers where all lie within an hour.
 fn times(timeline: &Timeline, lang: Lang) -> (Vec<f64>, Axis) {
     let began = timeline.runs.iter().map(|it| instant(&it.started));
@@ -129,8 +132,13 @@ fn times(timeline: &Timeline, lang: Lang) -> (Vec<f64>, Axis) {
     let longest = hours.iter().copied().fold(0.0, f64::max);
     if longest <= 1.0 {
         let numbers = (1..=timeline.runs.len()).map(|it| it as f64);
-        let axis = Axis::new(HistoryText::Numbers.text(lang), "", Scale::Linear);
-        return (numbers.collect(), axis);
+        let numbers = Vec::from_iter(numbers);
+        let mut axis = Axis::new(HistoryText::Numbers.text(lang), "", Scale::Linear);
+        // There is no run between the first and the second.
+        if numbers.len() <= MOST_NUMBERS {
+            axis.ticks_at.clone_from(&numbers);
+        }
+        return (numbers, axis);
     }
     // Of RFC 3339: the year, the month and day, the minute.
     let part = |run: &RunOfTimeline, range: std::ops::Range<usize>| {

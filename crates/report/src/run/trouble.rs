@@ -5,7 +5,7 @@ use crate::severity;
 use inferometer_chart::star;
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::{FailureCount, JobAttainment, ObjectiveResult};
-use inferometer_message::{MetricText, NumbersText, VerdictText};
+use inferometer_message::{FailureText, MetricText, NumbersText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -53,7 +53,8 @@ fn counted(report: &RunReport<'_>, failure: &FailureCount) -> Note {
         tone: Tone::Bad,
         subject,
         text: String::new(),
-        follow: (!failure.sample.is_empty()).then(|| Follow::Quote(failure.sample.clone())),
+        follow: (!failure.sample.is_empty())
+            .then(|| Follow::Quote(FailureText::shown(&failure.sample, report.lang).to_owned())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The best beside the default: what users feel, and the fresh starts that decide.
 
-use super::trials::{few_samples, slo_figure, slo_heading, starred};
+use super::trials::{few_samples, objective_heading, slo_figure, slo_heading, starred};
 use super::{StudyReport, changed, outcome};
 use inferometer_campaign::study::{FigurePair, TrialRow};
 use inferometer_campaign::trial::Origin;
@@ -118,8 +118,7 @@ pub(super) fn starts(report: &StudyReport<'_>) -> Table {
         Column::right(StudyText::Id.text(lang)),
     ];
     for objective in report.objectives() {
-        let known = objective.path.split_once('.').map(|(_, rest)| rest);
-        columns.push(Column::right(known.unwrap_or(&objective.path)));
+        columns.push(Column::right(&objective_heading(&objective.path, lang)));
     }
     columns.extend(slos.iter().map(|slo| Column::right(&slo_heading(slo))));
     columns.push(Column::left(StudyText::State.text(lang)));

@@ -4,11 +4,13 @@ use super::{StudyReport, named, outcome, whole_sentences};
 use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::TrialRow;
 use inferometer_campaign::trial::{Level, Origin};
+use inferometer_chart::metric_name::name_and_unit;
 use inferometer_chart::star;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Latencies;
 use inferometer_message::StudyText;
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
+use inferometer_text::Lang;
 use serde::Deserialize;
 
 pub(super) fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
@@ -26,9 +28,7 @@ pub(super) fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         columns.push(Column::left(StudyText::State.text(lang)));
     }
     for objective in report.objectives() {
-        // `latency.ttft_ms.p99` is known without its group.
-        let known = objective.path.split_once('.').map(|(_, rest)| rest);
-        columns.push(Column::right(known.unwrap_or(&objective.path)));
+        columns.push(Column::right(&objective_heading(&objective.path, lang)));
         columns.extend(levels.iter().map(|level| {
             let load = match level {
                 Level::Concurrency(streams) => streams.to_string(),
@@ -158,6 +158,19 @@ pub(super) fn few_samples<'a>(
 /// What a trial showed of the SLO at a place of the goal's list.
 pub(super) fn slo_figure(trial: &TrialRow, at: usize) -> Option<f64> {
     trial.slo_figures.get(at).copied().flatten()
+}
+
+/// An objective above its column: its place in the summary, which is known without its group, or what
+/// it means where readers have another language.
+pub(super) fn objective_heading(path: &str, lang: Lang) -> String {
+    match (lang, name_and_unit(path, lang)) {
+        (Lang::Zh, (name, "")) => name,
+        (Lang::Zh, (name, unit)) => format!("{name} ({unit})"),
+        (Lang::En, _) => path
+            .split_once('.')
+            .map_or(path, |(_, rest)| rest)
+            .to_owned(),
+    }
 }
 
 /// What an SLO limits, with its unit: `ttft.p99 ms`, or `ttft=1s %` for the share of requests.

@@ -1,6 +1,6 @@
 //! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
 
-use super::{SweepReport, Visited, count, unfinished};
+use super::{SweepReport, Visited, count, is_skipped, refusal, unfinished};
 use crate::findings::extremes;
 use crate::quality::Served;
 use crate::run::setup;
@@ -57,6 +57,17 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
         visited.trial.state == TrialState::Done && visited.summary.is_none()
     });
     let left = unfinished(report);
+    let passed = [
+        (
+            SweepText::RefusedOf,
+            count(report, |visited| refusal(&visited.trial).is_some()),
+        ),
+        (
+            SweepText::SkippedOf,
+            count(report, |visited| is_skipped(&visited.trial)),
+        ),
+    ];
+    let passed_over: usize = passed.iter().map(|(_, count)| count).sum();
     let all = report.plan.visits.len().to_string();
     let values = |count: usize| [("count", count.to_string()), ("all", all.clone())];
     let (word, tone, reason) = match (measured, bad) {
@@ -75,6 +86,7 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
                 (visited.summary.as_ref()).is_some_and(|summary| !summary.can_win())
             });
             let reason = match doubtful {
+                0 if passed_over > 0 => SweepText::MeasuredValid.text(lang).to_owned(),
                 0 => SweepText::AllValid.text(lang).to_owned(),
                 count => SweepText::ValidButDoubtful.with(lang, &values(count)),
             };
@@ -96,7 +108,9 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
             SweepText::MissesObjectives.with(lang, &values)
         }
     });
-    let rest: Vec<String> = objectives.into_iter().chain(incomplete).collect();
+    let passed = passed.into_iter().filter(|(_, count)| *count > 0);
+    let passed = passed.map(|(text, count)| text.with(lang, &values(count)));
+    let rest: Vec<String> = passed.chain(objectives).chain(incomplete).collect();
     let rest = PunctuationText::Semicolon.join(lang, &rest);
     Verdict {
         rest,

@@ -1,6 +1,6 @@
 //! The table of a ladder, its marks and what they mean.
 
-use super::{SweepReport, notes};
+use super::{SweepReport, notes, refusal};
 use crate::columns;
 use crate::run::{is_missed_by_failures, seen};
 use inferometer_chart::measured::MeasuredPoint;
@@ -10,7 +10,7 @@ use inferometer_core::summary::{Quantity, Summary, SummaryColumn};
 use inferometer_message::{SweepText, VerdictText};
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_statistics::batch_means;
-use inferometer_store::sweep_dir::TrialState;
+use inferometer_store::sweep_dir::{Trial, TrialState};
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_text::punctuation::PunctuationText;
@@ -111,6 +111,9 @@ pub(super) fn mark(row: &MeasuredPoint<'_>, lang: Lang) -> Option<&'static str> 
         _ if row.summaries().any(|summary| !summary.valid) => SweepText::Invalid,
         TrialState::Done => return None,
         TrialState::Failed => SweepText::NotRun,
+        TrialState::Skipped if row.trials.iter().any(|trial| refusal(trial).is_some()) => {
+            SweepText::RefusedStart
+        }
         TrialState::Skipped => SweepText::Skipped,
         TrialState::Interrupted => SweepText::Interrupted,
     };
@@ -152,7 +155,7 @@ fn misses(row: &MeasuredPoint<'_>, lang: Lang) -> Option<String> {
 }
 
 /// Why a point is marked: the codes of its grave doubts, or the reason of the trial.
-fn why(row: &MeasuredPoint<'_>) -> Option<String> {
+fn why(row: &MeasuredPoint<'_>, lang: Lang) -> Option<String> {
     let grave = row.summaries().flat_map(|summary| &summary.doubts);
     let mut codes: Vec<&str> = grave
         .filter(|doubt| doubt.severity == Severity::Invalid)
@@ -162,8 +165,18 @@ fn why(row: &MeasuredPoint<'_>) -> Option<String> {
     if !codes.is_empty() {
         return Some(codes.join(", "));
     }
-    let mut reasons = (row.trials.iter()).filter_map(|trial| trial.reason.as_deref());
-    Some(printable(reasons.next_back()?, 300))
+    let reason = |trial: &&Trial| match refusal(trial) {
+        Some([engine, message]) => {
+            let values = [
+                ("engine", engine.to_owned()),
+                ("message", message.to_owned()),
+            ];
+            Some(SweepText::WouldRefuse.with(lang, &values))
+        }
+        None => trial.reason.clone(),
+    };
+    let mut reasons = row.trials.iter().filter_map(reason);
+    Some(printable(&reasons.next_back()?, 300))
 }
 
 fn footnotes(
@@ -188,7 +201,7 @@ fn footnotes(
     );
     let reasons: Vec<(String, String)> = (rows.iter())
         .filter(|row| mark(row, lang).is_some())
-        .filter_map(|row| Some((name(row), why(row)?)))
+        .filter_map(|row| Some((name(row), why(row, lang)?)))
         .collect();
     notes.extend(reasons.iter().take(MOST_REASONS).map(|(point, why)| {
         SweepText::Because.with(lang, &[("point", point.clone()), ("why", why.clone())])

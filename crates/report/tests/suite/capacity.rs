@@ -57,7 +57,7 @@ fn found(shares: [f64; 2], ending: &str, counted: u64) -> Capacity {
 }
 
 fn shown(found: &Capacity, lang: Lang) -> String {
-    let doc = compose(found, Path::new("out"), lang);
+    let doc = compose(found, None, Path::new("out"), lang);
     let shown = text::render(&doc, text::TextStyle::default());
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }

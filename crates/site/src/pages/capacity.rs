@@ -3,12 +3,12 @@
 use super::{environment, name, title};
 use inferometer_campaign::capacity::stored::{Capacity, SearchEnding};
 use inferometer_chart::Level;
-use inferometer_core::environment::Environment;
 use inferometer_core::summary::Summary;
 use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 use inferometer_report::capacity::{compose, figures};
+use inferometer_report::run::RunReport;
 use inferometer_text::Lang;
 use serde_json::json;
 use std::path::Path;
@@ -19,8 +19,8 @@ pub struct CapacityPage<'a> {
     pub found: &'a Capacity,
     /// The levels of the probes and what was measured at them.
     pub probes: &'a [(f64, Summary)],
-    /// That of one of the probes.
-    pub environment: Option<&'a Environment>,
+    /// One of the probes.
+    pub run: Option<&'a RunReport<'a>>,
     pub directory: &'a Path,
 }
 
@@ -28,8 +28,8 @@ pub struct CapacityPage<'a> {
 pub fn compose_page(search: &CapacityPage<'_>, lang: Lang) -> Page {
     let numbers = json!({"capacity": search.found});
     page(lang, numbers, |lang| {
-        let mut doc = compose(search.found, search.directory, lang);
-        let surroundings = search.environment;
+        let mut doc = compose(search.found, search.run, search.directory, lang);
+        let surroundings = search.run.map(|run| run.environment);
         doc.sections
             .extend(surroundings.map(|it| environment::section(it, lang)));
         Edition {

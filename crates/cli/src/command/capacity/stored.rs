@@ -6,9 +6,12 @@ use crate::output::{Rendered, deliver, language, style};
 use crate::stores::shown;
 use anyhow::bail;
 use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierCapacity};
+use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::capacity::{compose, figures, json};
+use inferometer_report::run::{Detail, RunReport};
 use inferometer_site::pages::capacity::CapacityPage;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::below;
@@ -19,10 +22,15 @@ use std::path::Path;
 pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
     let lang = language(options.lang);
     let directory = shown(folder);
+    let doc = || {
+        let run = FirstRun::of(found, folder);
+        let run = run.as_ref().map(FirstRun::report);
+        compose(found, run.as_ref(), &directory, lang)
+    };
     deliver(options, folder, |format| {
         Ok(Rendered::Whole(match format {
-            Format::Text => text::render(&compose(found, &directory, lang), style()),
-            Format::Md => markdown::render(&compose(found, &directory, lang)),
+            Format::Text => text::render(&doc(), style()),
+            Format::Md => markdown::render(&doc()),
             Format::Json => json(found),
             Format::Junit | Format::Github => bail!(NO_CHECKS),
             Format::Csv => {
@@ -35,6 +43,40 @@ pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow:
             }
         }))
     })
+}
+
+/// The first of its runs that can be read.
+struct FirstRun {
+    summary: Summary,
+    scenario: Scenario,
+    environment: Environment,
+    ending: Ending,
+}
+
+impl FirstRun {
+    fn of(found: &Capacity, folder: &Path) -> Option<Self> {
+        found.probes.iter().find_map(|probe| {
+            let run = RunDir::open(below(folder, &probe.directory)?).ok()?;
+            Some(FirstRun {
+                summary: run.summary().ok()?,
+                scenario: run.scenario().ok()?,
+                environment: run.environment().ok()?,
+                ending: run.ending().ok()?,
+            })
+        })
+    }
+
+    fn report(&self) -> RunReport<'_> {
+        RunReport {
+            summary: &self.summary,
+            scenario: &self.scenario,
+            environment: &self.environment,
+            ending: &self.ending,
+            directory: None,
+            lang: Lang::default(),
+            detail: Detail::Numbers,
+        }
+    }
 }
 
 /// The loads of the probes whose runs can be read, and their numbers.
@@ -50,15 +92,12 @@ fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
 
 pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
     let probes = probed(found, folder);
-    let mut runs = found.probes.iter();
-    let environment = runs.find_map(|probe| {
-        let run = RunDir::open(below(folder, &probe.directory)?).ok()?;
-        run.environment().ok()
-    });
+    let run = FirstRun::of(found, folder);
+    let run = run.as_ref().map(FirstRun::report);
     let page = CapacityPage {
         found,
         probes: &probes,
-        environment: environment.as_ref(),
+        run: run.as_ref(),
         directory: &shown(folder),
     };
     html::render(&inferometer_site::pages::capacity::compose_page(

@@ -1,10 +1,10 @@
 //! `inferometer plan choose`.
 
-use super::Sheet;
 use super::arguments::ChooseArguments;
 use super::cards;
 use super::predict::asked;
 use super::trace::Trace;
+use super::{Sheet, titled};
 use crate::exit::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
@@ -74,7 +74,7 @@ pub fn run(arguments: &ChooseArguments) -> anyhow::Result<Exit> {
     let choice = choose(&wish)?;
     let measured = |chosen: &Deployment| verify(chosen, &objectives, data);
     let sheet = Sheet {
-        title: &|lang| Text::Choice.text(lang).to_owned(),
+        title: &|lang| titled(&[wish.name.to_owned()], Text::Choice, lang),
         json: &|| to_json(&choice, wish.size_by, measured),
         sections: &|lang, _| sections(&choice, &wish, data, lang),
         figures: &|lang| figures(&choice, lang),

@@ -1,9 +1,9 @@
 //! `inferometer plan memory`.
 
-use super::Sheet;
 use super::arguments::MemoryArguments;
 use super::cards::{self, AskedCards, names};
 use super::what_if::list;
+use super::{Sheet, counted, each_once, titled};
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::session::session;
@@ -74,8 +74,13 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
             "answers": many.iter().map(Answer::to_json).collect::<Vec<_>>(),
         }),
     };
+    let models = answers.iter().map(|answer| answer.model.clone());
+    let cards = answers
+        .iter()
+        .map(|answer| counted(answer.cards, &answer.device));
+    let of = [each_once(models), each_once(cards)];
     let sheet = Sheet {
-        title: &|lang| Text::Memory.text(lang).to_owned(),
+        title: &|lang| titled(&of, Text::Memory, lang),
         json: &json,
         // A page has the picture in place of the bars.
         sections: &|lang, format| sections(&answers, format != Format::Html, lang),

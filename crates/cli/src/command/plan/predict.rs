@@ -1,11 +1,11 @@
 //! `inferometer plan predict`.
 
-use super::Sheet;
 use super::arguments::{PredictArguments, SubjectArguments};
 use super::calibration_file::write;
 use super::cards::{self, AskedCards};
 use super::memory::mindie_service;
 use super::what_if::{Axis, axis, known_flags, loads, unknown_flag};
+use super::{Sheet, counted, each_once, titled};
 use crate::exit::Exit;
 use crate::session::session;
 use crate::stderr::say;
@@ -100,8 +100,11 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         bail!("the engine does not start: {reason}");
     }
     let slos = &arguments.goal.slo;
+    let cards = stand_ins.iter();
+    let cards = cards.map(|(it, _)| counted(it.cards.into(), &it.device));
+    let of = [model.model.name.clone(), each_once(cards)];
     let sheet = Sheet {
-        title: &|lang| Text::WhatIf.text(lang).to_owned(),
+        title: &|lang| titled(&of, Text::WhatIf, lang),
         json: &|| forecast.to_json(),
         sections: &|lang, _| forecast_sections(&forecast, slos, lang),
         figures: &|lang| curves(&forecast.answers, slos, lang),

@@ -1,10 +1,10 @@
 //! `inferometer plan what-if`.
 
-use super::Sheet;
 use super::arguments::{LoadArguments, WhatIfArguments};
 use super::cards;
 use super::trace::Trace;
 use super::verify::{self, last_verified, verify};
+use super::{Sheet, counted, titled};
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::language;
@@ -108,8 +108,10 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         all.splice(place..place, verified);
         told.into_iter().chain(all).collect()
     };
+    let card = counted(calibration.cards.into(), &calibration.device);
+    let of = [calibration.model.name.clone(), card];
     let sheet = Sheet {
-        title: &|lang| Text::WhatIf.text(lang).to_owned(),
+        title: &|lang| titled(&of, Text::WhatIf, lang),
         json: &json,
         sections: &said,
         figures: &|lang| curves(&answers, &arguments.goal.slo, lang),

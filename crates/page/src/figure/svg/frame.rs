@@ -150,12 +150,12 @@ fn overhang(panel: &Panel, width: f64, foot: Foot) -> f64 {
 
 /// A name on the vertical axis as it is written.
 pub(super) fn shown_name(name: &str) -> String {
-    font::fit(name, TICK, WIDEST_NAME)
+    font::fit_ends(name, TICK, WIDEST_NAME)
 }
 
 /// A name on the horizontal axis set aslant, as it is written.
 pub(super) fn aslant_name(name: &str) -> String {
-    font::fit(name, TICK, LONGEST_ASLANT)
+    font::fit_ends(name, TICK, LONGEST_ASLANT)
 }
 
 fn name_style(names: &[String], width: f64) -> NameStyle {
