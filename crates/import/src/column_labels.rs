@@ -113,6 +113,12 @@ fn is_outcome(name: &str) -> bool {
     )
 }
 
+/// Whether a name says that it counts all of a run.
+pub(crate) fn is_total(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("total") || name.contains('总')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,10 +153,4 @@ mod tests {
         );
         assert_eq!(fields(&["concurrency", "achieved"])[1], None);
     }
-}
-
-/// Whether a name says that it counts all of a run.
-pub(crate) fn is_total(name: &str) -> bool {
-    let name = name.to_lowercase();
-    name.contains("total") || name.contains('总')
 }

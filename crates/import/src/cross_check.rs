@@ -170,7 +170,9 @@ const MOST_BY_CHANCE: usize = 20;
 /// Results of one section that have the figures of another load to the last digit: a row of a grid
 /// that was copied, a block of a log under another title.
 fn copied_from_another_load(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
-    let mut alike: BTreeMap<(&str, &[String], Vec<String>), Vec<usize>> = BTreeMap::new();
+    // By file, section and figures.
+    type Place<'a> = (&'a str, &'a [String], Vec<String>);
+    let mut alike: BTreeMap<Place<'_>, Vec<usize>> = BTreeMap::new();
     for (at, found) in results.iter().enumerate() {
         let figures = figures(found);
         if found.summary.is_some() && figures.len() >= 2 && !found.point.is_empty() {
@@ -179,7 +181,8 @@ fn copied_from_another_load(results: &[ImportedResult]) -> Vec<(usize, ImportDou
         }
     }
     // By the axes that differ: cells of a copied row differ from their originals in the same.
-    let mut rows: BTreeMap<(&[String], Vec<String>), (Vec<[usize; 2]>, usize)> = BTreeMap::new();
+    type Change<'a> = (&'a [String], Vec<String>);
+    let mut rows: BTreeMap<Change<'_>, (Vec<[usize; 2]>, usize)> = BTreeMap::new();
     for ((_, section, figures), places) in &alike {
         for pair in places.windows(2) {
             let [a, b] = [&results[pair[0]].point, &results[pair[1]].point];
