@@ -202,7 +202,7 @@ fn whoever_reads_chinese_does_so_on_every_page() {
     for (path, title, text) in [
         ("", "测试结果 · Inferometer", "全部结论"),
         ("new", "新测量", "等价的命令行"),
-        ("history", "历史", "全部结果"),
+        ("history", "kept · 历史", "全部结果"),
         ("runs/nothing", "Inferometer", "没有这个结果或页面"),
         ("compare?ids=a,b", "Inferometer", "这里没有结果 b"),
     ] {
