@@ -193,7 +193,9 @@ fn copied_from_another_load(results: &[ImportedResult]) -> Vec<(usize, ImportDou
             let change: Vec<String> = (axes.collect::<BTreeSet<_>>().into_iter())
                 .map(|axis| format!("{axis} {:?} {:?}", a.get(axis), b.get(axis)))
                 .collect();
-            if change.is_empty() {
+            // What one of them does not say may be the same: the table of a block leaves its rate out.
+            let are_both_said = a.keys().all(|axis| b.contains_key(axis)) && a.len() == b.len();
+            if change.is_empty() || !are_both_said {
                 continue;
             }
             let values = figures.iter().filter_map(|figure| figure.split_once('='));

@@ -571,3 +571,36 @@ fn a_row_that_is_copied_from_another_length_is_doubted() {
         .collect();
     assert_eq!(rows, ["2000", "2000", "2000", "4000", "4000", "4000"]);
 }
+
+#[test]
+fn a_result_that_is_told_again_without_its_rate_is_no_copy() {
+    let table = |columns: &str, rows: [&str; 2]| {
+        format!(
+            "| 并发 | {columns} QPS | tok/s | TTFT p50 (ms) | TTFT p99 (ms) |\n|---|---|---|---|---|---|\n| 8 | {} |\n| 16 | {} |\n\n",
+            rows[0], rows[1]
+        )
+    };
+    let text = table(
+        "请求速率 |",
+        [
+            "inf | 1.234 | 987.6 | 123.4 | 456.7",
+            "inf | 2.345 | 1876.5 | 234.5 | 567.8",
+        ],
+    ) + &table(
+        "",
+        [
+            "1.234 | 987.6 | 123.4 | 456.7",
+            "2.345 | 1876.5 | 234.5 | 567.8",
+        ],
+    )
+    .replace("|---|---|---|---|---|---|", "|---|---|---|---|---|");
+    let found = read("note.md", &text).results;
+    assert_eq!(found.len(), 4);
+    let texts: Vec<&str> = (found.iter().flat_map(|it| &it.doubts))
+        .map(|doubt| doubt.text.as_str())
+        .collect();
+    assert!(
+        !texts.iter().any(|text| text.contains("to the last digit")),
+        "{texts:?}"
+    );
+}
