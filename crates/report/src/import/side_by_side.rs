@@ -7,7 +7,7 @@ use inferometer_compare::{
     Group, Metric, RunSample, Settings, Verdict, are_other_lengths, compare,
 };
 use inferometer_core::point::Point;
-use inferometer_import::ResultGroup;
+use inferometer_import::{ImportDoubtCode, ResultGroup};
 use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -492,12 +492,20 @@ fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
 /// Whether it may be the best: all was answered or nearly so, nothing makes it invalid, and the
 /// objectives are known to be met.
 fn counts(result: &ReportedResult<'_>) -> bool {
-    !result.has_failures() && result.meets() && is_sound(result)
+    let is_whole = !result.has_failures() && !has_other_answers(result);
+    is_whole && result.meets() && is_sound(result)
+}
+
+/// Whether its answers are not those that were asked for.
+fn has_other_answers(result: &ReportedResult<'_>) -> bool {
+    let mut doubts = result.doubts.iter();
+    doubts.any(|doubt| doubt.code == ImportDoubtCode::OutputLengths)
 }
 
 /// What marks a result that may not be the best.
 fn sign(result: &ReportedResult<'_>) -> Option<&'static str> {
-    let is_unknown = !result.has_failures() && !result.misses() && is_sound(result);
+    let is_spoiled = result.has_failures() || has_other_answers(result);
+    let is_unknown = !is_spoiled && !result.misses() && is_sound(result);
     match (counts(result), is_unknown) {
         (true, _) => None,
         (false, true) => Some("?"),

@@ -563,6 +563,27 @@ fn groups_side_by_side_say_up_to_which_load_each_meets_the_objectives() {
 }
 
 #[test]
+fn a_cell_with_other_answers_is_marked_and_leads_nobody() {
+    let template = |name: &str, last: [&str; 2]| {
+        let corner = "| 输入长度(字)\\并发 | 8 | 16 |\n|---|---|---|\n";
+        let [speed, rate] = last;
+        format!(
+            "## {name}\n\ntok/s（生成 1000 字）\n\n{corner}| 1000 | 400 | 700 |\n| 2000 | 380 | {speed} |\n\n\
+             QPS（生成 1000 字）\n\n{corner}| 1000 | 0.561 | 0.982 |\n| 2000 | 0.534 | {rate} |\n\n"
+        )
+    };
+    let notes = template("v1", ["390", "2.165"]) + &template("v2", ["650", "0.913"]);
+    let shown = as_markdown(&notes, &[], Lang::En);
+    let (_, beside) = shown.split_once("Side by side").unwrap();
+    let row = beside.lines().find(|line| line.contains("! 390"));
+    assert!(
+        row.is_some_and(|row| !row.contains("more requests")),
+        "{beside}"
+    );
+    assert!(beside.contains("answers of other lengths"), "{beside}");
+}
+
+#[test]
 fn servers_of_other_numbers_of_cards_are_held_against_each_other_by_the_card() {
     let notes = ladder("vLLM (4×A100)", &[(8, 800, 0, 300), (16, 900, 0, 500)])
         + &ladder("SGLang (2×A100)", &[(8, 500, 0, 300), (16, 800, 0, 500)]);
