@@ -4,7 +4,7 @@
 mod hand_out;
 
 use crate::clock::{showing_cpu_time, thread_cpu_time};
-use crate::connect::Transport;
+use crate::connect::Network;
 pub use crate::control::Control;
 use crate::flight::Sink;
 use crate::flood;
@@ -82,8 +82,10 @@ pub struct LoadReport {
     pub ranks: BTreeMap<u32, RankReport>,
 }
 
-pub struct Instrument<T: Transport + Send + Sync> {
-    setup: Arc<Setup<T>>,
+/// Of one kind of transport, so that what is hot is compiled here, as this crate is, and not once
+/// more by whoever measures.
+pub struct Instrument {
+    setup: Arc<Setup<Network>>,
     workers: Vec<Handle>,
     control: Control,
     reports: Receiver<Done>,
@@ -104,9 +106,9 @@ struct Done {
     busy: Duration,
 }
 
-impl<T: Transport + Send + Sync> Instrument<T> {
+impl Instrument {
     pub fn start(
-        setup: Setup<T>,
+        setup: Setup<Network>,
         workers: u32,
         control: Control,
         entries: &RecorderSender,
@@ -163,7 +165,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         &mut self,
         plan: LoadPlan,
         rules: &StopRules,
-        mut tell: impl FnMut(LoadEvent<'_>),
+        tell: &mut dyn FnMut(LoadEvent<'_>),
     ) -> LoadReport {
         let stage = plan.stage;
         let before = Stage::VARIANTS
@@ -445,9 +447,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         }
         self.team
     }
-}
 
-impl<T: Transport + Send + Sync> Instrument<T> {
     fn opened(&self, at: Offset, all: Snapshot) -> Opened {
         Opened {
             at,
@@ -474,9 +474,9 @@ struct Opened {
     showing: Duration,
 }
 
-fn work<T: Transport + Send + Sync>(
+fn work(
     worker: usize,
-    setup: Arc<Setup<T>>,
+    setup: Arc<Setup<Network>>,
     sink: Sink,
     parts: &Receiver<LoadShare>,
     stop: &watch::Receiver<Stop>,

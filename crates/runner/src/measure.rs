@@ -36,7 +36,6 @@ use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
 use inferometer_engine::Profiler;
 use inferometer_load::api::BodyTemplates;
-use inferometer_load::connect::Network;
 use inferometer_load::http::url::Target;
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
@@ -423,7 +422,7 @@ fn load_point(
 }
 
 fn drive(
-    instrument: &mut Instrument<Network>,
+    instrument: &mut Instrument,
     scenario: &Scenario,
     planned: Planned,
     stagger: Option<Duration>,
@@ -449,7 +448,7 @@ fn drive(
             requests: plan.requests,
             duration: plan.duration,
         });
-        instrument.run(plan, &rules, |event| {
+        instrument.run(plan, &rules, &mut |event| {
             if let LoadEvent::Snapshot(now) = event {
                 observer.event(Event::Snapshot(now));
             }
@@ -494,7 +493,7 @@ fn drive(
             duration,
         });
     }
-    let report = instrument.run(plan, &rules, |event| match event {
+    let report = instrument.run(plan, &rules, &mut |event| match event {
         LoadEvent::Opening => start_profiler(observer),
         LoadEvent::Stage(stage) => {
             let is_measured = stage == Stage::Measured;

@@ -319,7 +319,7 @@ impl Point {
             duration: self.duration,
             drain: self.duration.map(|_| Duration::ZERO),
         };
-        let report = instrument.run(plan, &StopRules::default(), |_| {});
+        let report = instrument.run(plan, &StopRules::default(), &mut |_| {});
         let seconds = clock.now().since(report.started).as_secs_f64();
         instrument.finish();
         let records = received.try_iter().filter_map(|left| match left.entry {

@@ -2,7 +2,6 @@
 
 use super::Instrument;
 use crate::ahead::Ahead;
-use crate::connect::Transport;
 use crate::plan::{LoadPlan, Part, Rhythm};
 use crate::supply::{make, share};
 use crate::worker::{LoadShare, Pacing, Window};
@@ -31,7 +30,7 @@ pub(super) struct Started {
     pub makers: Vec<JoinHandle<()>>,
 }
 
-impl<T: Transport + Send + Sync> Instrument<T> {
+impl Instrument {
     /// Gives each worker its part, and threads that make its requests ahead of need. The load
     /// begins when the first requests are made, however long that takes.
     pub(super) fn hand_out(&mut self, plan: LoadPlan) -> Started {
