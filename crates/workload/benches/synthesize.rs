@@ -18,7 +18,7 @@ fn main() {
 const TOKENS: u32 = 512;
 
 fn opened(name: TokenizerName) -> Option<Arc<dyn Tokenizer>> {
-    Some(tokenizer::open(&name).expect("it is embedded"))
+    Some(tokenizer::open(&name, None).expect("it is embedded"))
 }
 
 fn make(bencher: Bencher, tokenizer: Option<Arc<dyn Tokenizer>>, language: Language, ids: bool) {

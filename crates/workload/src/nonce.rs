@@ -23,6 +23,11 @@ impl Nonce {
         }))
     }
 
+    /// The places of its words among all.
+    pub(crate) fn places(self) -> [usize; Nonce::WORDS] {
+        self.0.map(usize::from)
+    }
+
     pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
         self.0.into_iter().map(|at| words()[usize::from(at)])
     }

@@ -101,8 +101,9 @@ impl Workload {
 impl Opening<'_> {
     pub fn open(self) -> Result<Workload, WorkloadError> {
         let work = self.work;
+        let counts = self.counts.clone().map(CountCache::at);
         let tokenizer = match &work.tokenizer {
-            Some(name) => Some(tokenizer::open(name)?),
+            Some(name) => Some(tokenizer::open(name, counts.as_ref())?),
             None => None,
         };
         let mut notes = Vec::new();
@@ -114,7 +115,6 @@ impl Opening<'_> {
             PromptSource::Text(text) => self.as_asked(Fixed::new(text), &tokenizer),
             PromptSource::Synthetic(spec) => {
                 let ids = work.as_token_ids;
-                let counts = self.counts.clone().map(CountCache::at);
                 let prompts = Synthetic::with_counts(
                     spec,
                     self.seed,
@@ -199,7 +199,7 @@ impl Opening<'_> {
         // with a common one; then no length is claimed for what is sent.
         let stand_in = match tokenizer {
             Some(_) => None,
-            None => Some(tokenizer::open(&TokenizerName::Cl100k)?),
+            None => Some(tokenizer::open(&TokenizerName::Cl100k, None)?),
         };
         let cache = self.counts.clone().map(CountCache::at);
         let selection = Selection {

@@ -80,11 +80,27 @@ pub enum TokenizerError {
     Damaged { path: PathBuf, reason: String },
 }
 
-pub fn open(name: &TokenizerName) -> Result<Arc<dyn Tokenizer>, TokenizerError> {
+/// The number of tokens of each text, from disk where the same were counted before.
+pub(crate) fn counts(
+    texts: &[impl AsRef<str> + Sync],
+    tokenizer: &dyn Tokenizer,
+    cache: Option<&CountCache>,
+) -> Vec<u32> {
+    match cache {
+        Some(cache) => cache.counts(texts, tokenizer),
+        None => count_all(texts, tokenizer),
+    }
+}
+
+/// A file that the cache knows is read when a text is not in the cache.
+pub fn open(
+    name: &TokenizerName,
+    cache: Option<&CountCache>,
+) -> Result<Arc<dyn Tokenizer>, TokenizerError> {
     Ok(match name {
         TokenizerName::Cl100k => Arc::new(Tiktoken::cl100k()),
         TokenizerName::O200k => Arc::new(Tiktoken::o200k()),
         TokenizerName::Bytes => Arc::new(Bytes),
-        TokenizerName::At(place) => Arc::new(HuggingFace::open(place)?),
+        TokenizerName::At(place) => Arc::new(HuggingFace::open(place, cache)?),
     })
 }

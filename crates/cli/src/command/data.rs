@@ -116,6 +116,7 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
             .tokenizer
             .as_ref()
             .unwrap_or(&TokenizerName::Cl100k),
+        None,
     )?;
     let lang = language(arguments.lang);
     let mut progress = Progress::new(false, lang);

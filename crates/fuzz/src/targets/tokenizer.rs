@@ -28,7 +28,7 @@ pub fn open(input: &[u8], scratch: &Scratch) -> bool {
     if sim.is_err_and(|error| error.why.contains("ever more")) {
         spent();
     }
-    match HuggingFace::open(&file) {
+    match HuggingFace::open(&file, None) {
         Err(TokenizerError::Endless { .. }) => spent(),
         opened => opened.is_ok_and(|tokenizer| tokenizer.count(TEXT) > 0),
     }
@@ -58,7 +58,7 @@ pub fn render(input: &[u8], scratch: &Scratch) -> bool {
     if inferometer_sim::Tokenizer::at(scratch.path()).is_err() {
         spent();
     }
-    match HuggingFace::open(&file) {
+    match HuggingFace::open(&file, None) {
         Err(TokenizerError::EndlessTemplate { .. }) => spent(),
         opened => opened.is_ok_and(|tokenizer| tokenizer.template_tokens().is_some()),
     }

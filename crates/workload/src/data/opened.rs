@@ -97,7 +97,7 @@ impl Opened {
         let Some(mut log) = log_reader(self.format) else {
             return Ok(());
         };
-        let common = tokenizer::open(&TokenizerName::Cl100k);
+        let common = tokenizer::open(&TokenizerName::Cl100k, None);
         let common = common.expect("it is part of the program");
         let mut weaver = Weaver::new(manner.tokenizer.unwrap_or(&*common), manner.block_tokens);
         let mut last = 0;

@@ -3,14 +3,15 @@
 //! A draft is composed of words whose counts are known, and counted as a whole. Where neighbours
 //! merge into fewer tokens than they have alone, or split into more, the end is adjusted until
 //! the count is right. With a tokenizer that separates words, as nearly all do for English, the
-//! first count confirms the draft. Where a text of all words shows that they add up, only one
-//! draft in [`COUNTED_EVERY`] is counted: counting costs many times what writing does, and has to
-//! keep up with the requests. Which ones depends on the draft alone, so that whoever makes a
-//! prompt makes the same.
+//! first count confirms the draft. Where texts of all words, of thousands of neighbours and of every
+//! beginning show that they add up, no draft is counted: counting costs many times what writing
+//! does, and has to keep up with the requests. Those texts are the same in every run, so that a
+//! run whose counts are kept on disk need not even read its tokenizer.
 
 use super::draft::{Draft, Piece};
 use super::stretch::{Stretch, total};
 use super::vocabulary::{Counter, Place, Vocabulary, chosen};
+use super::words;
 use crate::Nonce;
 use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::seed::{Dimension, rng};
@@ -29,7 +30,7 @@ pub(super) struct Exact {
     scale: f64,
     /// A text has as many tokens as its pieces.
     adds_up: bool,
-    /// So has one of all words beside each other: a text of words need not be counted.
+    /// So have texts of all words beside each other: a text of words need not be counted.
     words_add_up: bool,
 }
 
@@ -44,9 +45,6 @@ struct Counted {
     tokens: u32,
     ids: Option<Vec<u32>>,
 }
-
-/// Of texts whose length is known beforehand, one in this many is counted all the same.
-pub(super) const COUNTED_EVERY: u64 = 1024;
 
 /// How a goal was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,47 +82,70 @@ impl Exact {
             tokenizer: &*given,
             cache,
         };
-        // Of every run its own, so that nobody asks for it again.
-        let once = Counter {
-            cache: None,
-            ..counter
-        };
-        let mut words = nonce.into_iter().flat_map(Nonce::words);
-        let first = words.by_ref().take(1).map(str::to_owned);
-        let mut opening = once.pieces("", first);
-        opening.extend(once.pieces("It is", words.map(|word| format!(" {word}"))));
         let mut exact = Exact {
             vocabulary: Vocabulary::new(language, counter),
             tokenizer,
-            nonce: opening,
+            nonce: Vec::new(),
             as_token_ids,
             scale: 1.0,
             adds_up: true,
             words_add_up: false,
         };
         exact.calibrate(counter);
+        if let Some(nonce) = nonce {
+            exact.begin_with(nonce, counter);
+        }
         exact
     }
 
-    /// Learns from a sample how far the counts of pieces add up, and from a text of all words
+    /// Learns from samples how far the counts of pieces add up, and from a text of all words
     /// whether they always do.
     fn calibrate(&mut self, counter: Counter<'_>) {
-        const SAMPLE: u32 = 4_000;
-        let mut draft = Draft::default().with_room(SAMPLE);
-        let mut random = rng(0, Dimension::Words, 0);
-        self.extend(&mut draft, SAMPLE, Place::Text, true, &mut random);
-        let all = self.all_words();
-        let texts = [&draft, &all].map(|draft| draft.text().to_owned());
-        let counts = counter.counts(&texts);
-        let (found, expected) = (counts[0], draft.tokens());
+        const SAMPLES: u64 = 8;
+        let sample = |number| {
+            const TOKENS: u32 = 4_000;
+            let mut draft = Draft::default().with_room(TOKENS);
+            let mut random = rng(0, Dimension::Words, number);
+            self.extend(&mut draft, TOKENS, Place::Text, true, &mut random);
+            draft
+        };
+        let mut drafts: Vec<Draft> = (0..SAMPLES).map(sample).collect();
+        drafts.push(self.all_words());
+        let counts = counted(&drafts, counter);
+        let (found, expected) = counts[0];
         self.adds_up = found == expected;
         self.scale = (f64::from(found) / f64::from(expected.max(1))).clamp(0.05, 20.0);
-        let mut opening = Draft::default();
-        self.open(&mut opening, u32::MAX);
-        self.extend(&mut opening, 20, Place::Sentence, true, &mut random);
-        self.words_add_up = self.adds_up
-            && counts[1] == all.tokens()
-            && self.tokenizer.count(opening.text()) == opening.tokens();
+        self.words_add_up = counts.iter().all(|(found, expected)| found == expected);
+    }
+
+    /// Makes texts begin with the words of a nonce. All beginnings are counted, and not only this
+    /// one, so that the next run finds its own among them.
+    fn begin_with(&mut self, nonce: Nonce, counter: Counter<'_>) {
+        let words = words::words();
+        let first = counter.pieces("", words.iter().map(|word| word.to_string()));
+        let later = counter.pieces("It is", words.iter().map(|word| format!(" {word}")));
+        let opening = |places: [usize; Nonce::WORDS]| {
+            let of = |(at, place): (usize, usize)| {
+                if at == 0 {
+                    &first[place]
+                } else {
+                    &later[place]
+                }
+            };
+            places.into_iter().enumerate().map(of).cloned().collect()
+        };
+        let mut random = rng(0, Dimension::Words, 0);
+        let mut drafts = Vec::new();
+        for word in 0..words::COUNT {
+            self.nonce = opening(std::array::from_fn(|at| (word + at) % words::COUNT));
+            let mut draft = Draft::default();
+            self.open(&mut draft, u32::MAX);
+            self.extend(&mut draft, 4, Place::Sentence, true, &mut random);
+            drafts.push(draft);
+        }
+        let counts = counted(&drafts, counter);
+        self.words_add_up &= counts.iter().all(|(found, expected)| found == expected);
+        self.nonce = opening(nonce.places());
     }
 
     /// Every word: at the beginning of a sentence with and without a stop before it, behind a
@@ -147,9 +168,7 @@ impl Exact {
     /// every stretch but the last reads the same in whatever text it stands.
     pub(super) fn write(&self, seed: u64, with_nonce: bool, stretches: &[Stretch]) -> Written {
         let total = total(stretches);
-        let is_sample = (stretches.last())
-            .is_some_and(|last| last.source.index().is_multiple_of(COUNTED_EVERY));
-        let counts = !self.words_add_up || self.as_token_ids || is_sample;
+        let counts = !self.words_add_up || self.as_token_ids;
         let mut draft = SPARE.take().with_room(total);
         let mut filled = Filled::Nearly;
         if !counts {
@@ -392,6 +411,13 @@ impl Exact {
             ids: Some(ids),
         }
     }
+}
+
+/// What drafts have, and what their pieces have together.
+fn counted(drafts: &[Draft], counter: Counter<'_>) -> Vec<(u32, u32)> {
+    let texts: Vec<String> = drafts.iter().map(|draft| draft.text().to_owned()).collect();
+    let expected = drafts.iter().map(Draft::tokens);
+    counter.counts(&texts).into_iter().zip(expected).collect()
 }
 
 fn sentence_length(random: &mut impl Rng) -> u32 {

@@ -424,17 +424,40 @@ fn counted_for(asked: &Arc<Asked>, spec: &work::Synthetic, prompts: u64) -> u64 
 }
 
 #[test]
-fn where_words_add_up_few_prompts_are_counted_and_all_have_the_asked_length() {
+fn where_words_add_up_no_prompt_is_counted_and_all_have_the_asked_length() {
     let mut spec = spec(Distribution::Uniform(64, 200));
     let counted = counted_for(&Asked::new(None), &spec, 2_100);
-    assert_eq!(counted, 2_100 / exact::COUNTED_EVERY);
+    assert_eq!(counted, 0);
     spec.prefix = Some(Prefix {
         length: PrefixLength::Tokens(40),
         groups: 3,
         spread: PrefixSpread::Uniform,
     });
     let counted = counted_for(&Asked::new(None), &spec, 2_100);
-    assert_eq!(counted, 2_100 / exact::COUNTED_EVERY);
+    assert_eq!(counted, 0);
+}
+
+#[test]
+fn a_later_run_asks_the_tokenizer_for_nothing_whatever_its_nonce() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = CountCache::at(folder.path().to_owned());
+    let asked_by = |random| {
+        let asked = Asked::new(None);
+        let nonce = Nonce::from_random(random);
+        let spec = spec(Distribution::Uniform(64, 200));
+        let tokenizer: Arc<dyn Tokenizer> = asked.clone();
+        let cache = Some(&cache);
+        let source =
+            Synthetic::with_counts(&spec, 1, Some(nonce), Some(tokenizer), false, cache).unwrap();
+        let prompts: Vec<Prompt> = (0..50).map(|at| source.prompt(at, 0)).collect();
+        let texts = asked.texts.load(Relaxed);
+        for prompt in prompts {
+            assert_eq!(prompt.input_tokens, Some(asked.count(text(&prompt))));
+        }
+        texts
+    };
+    assert!(asked_by(0x1234_5678_9abc) > 0);
+    assert_eq!(asked_by(0xfedc_ba98_7654), 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, Piece, Slot};
 use super::words;
-use crate::tokenizer::{CountCache, Tokenizer, count_all};
+use crate::tokenizer::{CountCache, Tokenizer, counts};
 use inferometer_core::work::Language;
 use rand::Rng;
 
@@ -15,10 +15,7 @@ pub(super) struct Counter<'a> {
 
 impl Counter<'_> {
     pub(super) fn counts(&self, texts: &[String]) -> Vec<u32> {
-        match self.cache {
-            Some(cache) => cache.counts(texts, self.tokenizer),
-            None => count_all(texts, self.tokenizer),
-        }
+        counts(texts, self.tokenizer, self.cache)
     }
 
     /// Counts pieces behind a text, since some tokenizers add a token to the beginning of every

@@ -38,10 +38,16 @@ impl CountCache {
         }
     }
 
+    /// Whether this text was counted before with a tokenizer of this digest.
+    pub(super) fn knows(&self, text: &str, digest: u64) -> bool {
+        let key = key(&[text], digest);
+        read(&self.file(key), key, 1).is_some()
+    }
+
     /// The number of tokens of each text, from disk where the same texts were counted before.
     pub fn counts(&self, texts: &[impl AsRef<str> + Sync], tokenizer: &dyn Tokenizer) -> Vec<u32> {
-        let key = key(texts, tokenizer);
-        let file = self.folder.join(format!("{key:032x}.{EXTENSION}"));
+        let key = key(texts, tokenizer.digest());
+        let file = self.file(key);
         if let Some(counts) = read(&file, key, texts.len()) {
             return counts;
         }
@@ -51,6 +57,10 @@ impl CountCache {
             let _ = self.prune(&file);
         }
         counts
+    }
+
+    fn file(&self, key: u128) -> PathBuf {
+        self.folder.join(format!("{key:032x}.{EXTENSION}"))
     }
 
     /// Writes an entry that appears whole or not at all.
@@ -99,9 +109,9 @@ impl CountCache {
 }
 
 /// Stands for the texts in their order and the tokenizer.
-fn key(texts: &[impl AsRef<str>], tokenizer: &dyn Tokenizer) -> u128 {
+fn key(texts: &[impl AsRef<str>], digest: u64) -> u128 {
     let mut hash = Xxh3::new();
-    hash.update(&tokenizer.digest().to_le_bytes());
+    hash.update(&digest.to_le_bytes());
     hash.update(&(texts.len() as u64).to_le_bytes());
     for text in texts {
         let text = text.as_ref();
@@ -282,9 +292,7 @@ mod tests {
         let now = SystemTime::now();
         for (text, age_s) in [("aaa", 30), ("bb", 20), ("c", 10)] {
             cache.counts(&[text], &tokenizer);
-            let file = folder
-                .path()
-                .join(format!("{:032x}.{EXTENSION}", key(&[text], &tokenizer)));
+            let file = cache.file(key(&[text], tokenizer.digest()));
             File::options()
                 .write(true)
                 .open(file)

@@ -1,10 +1,12 @@
 //! A model's own tokenizer, from the `tokenizer.json` beside its weights.
 
 use super::chat_template::{ChatTemplate, MOST_TIME};
-use super::{Tokenizer, TokenizerError};
+use super::{CountCache, Tokenizer, TokenizerError, counts};
 use inferometer_guard::{Endless, Most, bounded, guarded};
 use inferometer_text::hostile;
+use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fs, io};
 use tokenizers::{Encoding, ModelWrapper};
@@ -38,50 +40,60 @@ const MESSAGE: &str = "What do the tides have to do with the moon?";
 pub struct HuggingFace {
     name: String,
     digest: u64,
-    tokenizer: tokenizers::Tokenizer,
+    file: PathBuf,
+    /// What the file holds, until it is read: a run whose counts are all known needs no more.
+    bytes: Mutex<Vec<u8>>,
+    /// Absent only where a file that was read before no longer can be.
+    read: OnceLock<Option<tokenizers::Tokenizer>>,
     template_tokens: Option<u32>,
 }
 
 impl HuggingFace {
     /// Opens a `tokenizer.json`, or that of a model's folder, with the chat template beside it.
-    pub fn open(place: &Path) -> Result<Self, TokenizerError> {
+    /// One whose probe is in the cache was read before, and is read again when it is needed.
+    pub fn open(place: &Path, cache: Option<&CountCache>) -> Result<Self, TokenizerError> {
         let file = tokenizer_file(place)?;
         let bytes = read(&file)?;
         if bytes.starts_with(GIT_LFS_POINTER) {
             return Err(TokenizerError::Pointer { path: file });
         }
-        let damaged = |reason: &str| TokenizerError::Damaged {
-            path: file.clone(),
-            reason: hostile::printable(reason, 300),
-        };
         let digest = xxh3_64(&bytes);
-        let most = Most {
-            bytes: LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE),
-            time: MOST_OPENING,
-        };
-        let tokenizer = bounded(most, move || guarded(|| probed(&bytes)))
-            .map_err(|Endless| TokenizerError::Endless { path: file.clone() })?
-            .and_then(|probed| probed)
-            .map_err(|reason| damaged(&reason))?;
         let mut opened = HuggingFace {
             name: place.display().to_string(),
             digest,
-            tokenizer,
+            bytes: Mutex::default(),
+            read: OnceLock::new(),
             template_tokens: None,
+            file,
         };
+        if cache.is_some_and(|cache| cache.knows(PROBE, digest)) {
+            opened.bytes = Mutex::new(bytes);
+        } else {
+            opened.read = OnceLock::from(Some(parse_bounded(&opened.file, bytes)?));
+            counts(&[PROBE], &opened, cache);
+        }
         // A file of another name may be one of many in its folder.
-        if file.file_name().is_some_and(|name| name == FILE) {
-            let folder = file.parent().unwrap_or(Path::new("."));
-            opened.template_tokens = opened.tokens_around_a_message(folder)?;
+        if opened.file.file_name().is_some_and(|name| name == FILE) {
+            let folder = opened.file.parent().unwrap_or(Path::new("."));
+            opened.template_tokens = opened.tokens_around_a_message(folder, cache)?;
         }
         Ok(opened)
     }
 
     fn encoding(&self, text: &str) -> Result<Encoding, String> {
-        guarded(|| self.tokenizer.encode_fast(text, false))?.map_err(|error| error.to_string())
+        let read = self.read.get_or_init(|| {
+            let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            parse_bounded(&self.file, mem::take(&mut bytes)).ok()
+        });
+        let read = read.as_ref().ok_or("it can no longer be read")?;
+        guarded(|| read.encode_fast(text, false))?.map_err(|error| error.to_string())
     }
 
-    fn tokens_around_a_message(&self, folder: &Path) -> Result<Option<u32>, TokenizerError> {
+    fn tokens_around_a_message(
+        &self,
+        folder: &Path,
+        cache: Option<&CountCache>,
+    ) -> Result<Option<u32>, TokenizerError> {
         let Some(template) = ChatTemplate::in_folder(folder) else {
             return Ok(None);
         };
@@ -89,7 +101,10 @@ impl HuggingFace {
         let text = rendered.map_err(|Endless| TokenizerError::EndlessTemplate {
             folder: folder.to_owned(),
         })?;
-        Ok(text.and_then(|text| self.count(&text).checked_sub(self.count(MESSAGE))))
+        Ok(text.and_then(|text| {
+            let both = counts(&[text.as_str(), MESSAGE], self, cache);
+            both[0].checked_sub(both[1])
+        }))
     }
 }
 
@@ -182,6 +197,23 @@ fn longest_text(json: &[u8]) -> usize {
     longest
 }
 
+/// Reads and tries what a file holds, within bounds of time and memory.
+fn parse_bounded(file: &Path, bytes: Vec<u8>) -> Result<tokenizers::Tokenizer, TokenizerError> {
+    let most = Most {
+        bytes: LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE),
+        time: MOST_OPENING,
+    };
+    let path = file.to_owned();
+    match bounded(most, move || guarded(|| probed(&bytes))) {
+        Err(Endless) => Err(TokenizerError::Endless { path }),
+        Ok(Ok(Ok(tokenizer))) => Ok(tokenizer),
+        Ok(Ok(Err(reason)) | Err(reason)) => Err(TokenizerError::Damaged {
+            path,
+            reason: hostile::printable(&reason, 300),
+        }),
+    }
+}
+
 /// A tokenizer that has encoded a short text.
 fn probed(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
     let tokenizer = parse(bytes)?;
@@ -266,7 +298,7 @@ mod tests {
     }
 
     fn open(files: &[(&str, &str)]) -> Result<HuggingFace, TokenizerError> {
-        HuggingFace::open(folder(files).path())
+        HuggingFace::open(folder(files).path(), None)
     }
 
     fn refusal(files: &[(&str, &str)]) -> String {
@@ -288,11 +320,33 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_tried_before_is_read_when_a_text_must_be_encoded() {
+        let folder = folder(&[
+            (FILE, &tiny().to_string()),
+            ("chat_template.jinja", CHAT_ML),
+        ]);
+        let cache = CountCache::at(folder.path().join("cache"));
+        let open = || HuggingFace::open(folder.path(), Some(&cache)).expect("it opens");
+        let first = open();
+        assert!(first.read.get().is_some());
+        let again = open();
+        assert!(again.read.get().is_none(), "its counts are known");
+        assert_eq!(again.template_tokens(), first.template_tokens());
+        assert_eq!(again.encode("hello"), [259]);
+        fs::write(folder.path().join(FILE), "{}").expect("it can be written");
+        let damaged = HuggingFace::open(folder.path(), Some(&cache)).err();
+        assert!(
+            matches!(damaged, Some(TokenizerError::Damaged { .. })),
+            "another file is tried"
+        );
+    }
+
+    #[test]
     fn a_file_is_the_same_tokenizer_as_its_folder() {
         let text = tiny().to_string();
         let folder = folder(&[(FILE, &text), ("chat_template.jinja", CHAT_ML)]);
-        let by_folder = HuggingFace::open(folder.path()).expect("it opens");
-        let by_file = HuggingFace::open(&folder.path().join(FILE)).expect("it opens");
+        let by_folder = HuggingFace::open(folder.path(), None).expect("it opens");
+        let by_file = HuggingFace::open(&folder.path().join(FILE), None).expect("it opens");
         assert_eq!(by_folder.digest(), by_file.digest());
         assert_eq!(by_folder.template_tokens(), by_file.template_tokens());
         assert_eq!(
@@ -345,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_is_missing() {
-        let missing = HuggingFace::open(Path::new("/no/such/place")).err();
+        let missing = HuggingFace::open(Path::new("/no/such/place"), None).err();
         let message = missing.expect("it is refused").to_string();
         assert!(message.contains("/no/such/place") && message.contains("cl100k"));
         assert!(refusal(&[]).contains("holds no tokenizer.json"));
