@@ -12,21 +12,19 @@ pub(super) struct Piece {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot([u8; SLOT]);
 
-/// The text, its length and its tokens.
+/// The text, and its length and its tokens in half a byte each: no English word here is longer.
 const SLOT: usize = 16;
-const SLOT_TEXT: usize = SLOT - 2;
+const SLOT_TEXT: usize = SLOT - 1;
+const MOST_TOKENS: u32 = 15;
 
 impl Slot {
     /// One without text of a piece that is too long.
     pub(super) fn of(piece: &Piece) -> Self {
         let mut slot = [0; SLOT];
         let text = piece.text.as_bytes();
-        if let Ok(tokens) = u8::try_from(piece.tokens)
-            && text.len() <= SLOT_TEXT
-        {
+        if piece.tokens <= MOST_TOKENS && text.len() <= SLOT_TEXT {
             slot[..text.len()].copy_from_slice(text);
-            slot[SLOT_TEXT] = text.len() as u8;
-            slot[SLOT_TEXT + 1] = tokens;
+            slot[SLOT_TEXT] = (piece.tokens as u8) << 4 | text.len() as u8;
         }
         Slot(slot)
     }
@@ -36,11 +34,25 @@ impl Slot {
     }
 
     pub(super) fn length(&self) -> usize {
-        usize::from(self.0[SLOT_TEXT])
+        usize::from(self.0[SLOT_TEXT] & 0xf)
     }
 
     pub(super) fn tokens(&self) -> u32 {
-        u32::from(self.0[SLOT_TEXT + 1])
+        u32::from(self.0[SLOT_TEXT] >> 4)
+    }
+}
+
+/// Room at the end of a text whose place and length stay in registers while slots are written.
+pub(super) struct Page<'a> {
+    bytes: &'a mut [u8],
+    length: usize,
+}
+
+impl Page<'_> {
+    /// One that is not wanted is written over: no processor foresees which ones are.
+    pub(super) fn write(&mut self, slot: &Slot, wanted: bool) {
+        self.bytes[self.length..self.length + SLOT].copy_from_slice(slot.bytes());
+        self.length += if wanted { slot.length() } else { 0 };
     }
 }
 
@@ -75,6 +87,10 @@ impl Draft {
         self
     }
 
+    pub(super) fn has_no_pieces(&self) -> bool {
+        self.has_no_pieces
+    }
+
     pub(super) fn text(&self) -> &str {
         std::str::from_utf8(&self.text).expect("pieces are whole")
     }
@@ -100,6 +116,18 @@ impl Draft {
         }
         self.text.extend_from_slice(slot.bytes());
         self.text.truncate(begin + slot.length());
+    }
+
+    /// Adds slots, at most so many; only where nothing will be taken back.
+    pub(super) fn push_slots(&mut self, most: usize, write: impl FnOnce(&mut Page<'_>)) {
+        debug_assert!(self.has_no_pieces);
+        let begin = self.text.len();
+        self.text.resize(begin + most * SLOT, 0);
+        let bytes = &mut self.text[begin..];
+        let mut page = Page { bytes, length: 0 };
+        write(&mut page);
+        let length = page.length;
+        self.text.truncate(begin + length);
     }
 
     pub(super) fn push_text(&mut self, text: &str, tokens: u32) {

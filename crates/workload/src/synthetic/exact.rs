@@ -10,7 +10,7 @@
 
 use super::draft::{Draft, Piece};
 use super::stretch::{Stretch, total};
-use super::vocabulary::{Counter, Place, Vocabulary, chosen};
+use super::vocabulary::{Counter, Draw, Place, Vocabulary, chosen};
 use super::words;
 use crate::Nonce;
 use crate::tokenizer::{CountCache, Tokenizer};
@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub(super) struct Exact {
     tokenizer: Arc<dyn Tokenizer>,
     vocabulary: Vocabulary,
+    /// Of the vocabulary.
+    longest: Option<u32>,
     /// The words that begin a run's prompts.
     nonce: Vec<Piece>,
     as_token_ids: bool,
@@ -82,8 +84,10 @@ impl Exact {
             tokenizer: &*given,
             cache,
         };
+        let vocabulary = Vocabulary::new(language, counter);
         let mut exact = Exact {
-            vocabulary: Vocabulary::new(language, counter),
+            longest: vocabulary.longest(),
+            vocabulary,
             tokenizer,
             nonce: Vec::new(),
             as_token_ids,
@@ -299,17 +303,27 @@ impl Exact {
                 sentence = sentence_length(random);
                 continue;
             }
-            let bits = random.next_u64();
+            if draft.has_no_pieces()
+                && sentence > 0
+                && let Some(longest) = self.longest
+                && room > sentence.saturating_mul(longest) + comma.tokens + 1
+            {
+                left -= (self.vocabulary).push_words(draft, place, sentence, random);
+                place = Place::Inside;
+                sentence = 0;
+                continue;
+            }
+            let draw = Draw::new(random);
             let words = self.vocabulary.at(place);
-            let Some(tokens) = words.add_one(draft, (bits >> 32) as u32, room, random) else {
+            let Some(tokens) = words.add_one(draft, draw, room, random) else {
                 break;
             };
             left -= tokens;
             place = Place::Inside;
             sentence = sentence.saturating_sub(1);
             let room = room - tokens;
-            let pause = chosen(bits as u32, self.vocabulary.comma_every as usize) == 0;
-            if pause && sentence > 0 && room > comma.tokens + 1 {
+            let pauses = draw.pauses(self.vocabulary.comma_every);
+            if pauses && sentence > 0 && room > comma.tokens + 1 {
                 draft.push(comma);
                 left -= comma.tokens;
             }

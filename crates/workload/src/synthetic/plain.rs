@@ -51,16 +51,27 @@ const MOST_ROOM: u32 = 1 << 20;
 /// Every word is copied with what stands behind it in its slot, and the next one is written over
 /// that: a copy of known length takes no call.
 fn push_words(page: &mut Vec<u8>, count: u32, random: &mut impl Rng) {
+    /// So many slots are cleared at once that they are still near when they are written.
+    const AT_ONCE: u32 = 16 * WORDS_PER_DRAW;
     let words = spaced_words();
     let mut left = count;
     while left > 0 {
-        let mut bits = random.next_u64();
-        for _ in 0..left.min(WORDS_PER_DRAW) {
-            let SpacedWord { letters, length } = &words[(bits % words::COUNT as u64) as usize];
-            page.extend_from_slice(letters);
-            page.truncate(page.len() - letters.len() + usize::from(*length));
-            bits >>= words::BITS;
+        let mut now = left.min(AT_ONCE);
+        left -= now;
+        let begin = page.len();
+        page.resize(begin + now as usize * SpacedWord::SLOT, b' ');
+        let room = &mut page[begin..];
+        let mut written = 0;
+        while now > 0 {
+            let mut bits = random.next_u64();
+            for _ in 0..now.min(WORDS_PER_DRAW) {
+                let SpacedWord { letters, length } = &words[(bits % words::COUNT as u64) as usize];
+                room[written..written + SpacedWord::SLOT].copy_from_slice(letters);
+                written += usize::from(*length);
+                bits >>= words::BITS;
+            }
+            now = now.saturating_sub(WORDS_PER_DRAW);
         }
-        left = left.saturating_sub(WORDS_PER_DRAW);
+        page.truncate(begin + written);
     }
 }

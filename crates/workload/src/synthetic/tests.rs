@@ -482,3 +482,16 @@ fn a_prompt_reads_the_same_whether_it_is_counted_or_not() {
         }
     }
 }
+
+/// What makes the difference between writing words and looking at each of them.
+#[test]
+fn every_word_of_both_languages_is_short_enough_to_be_copied() {
+    for language in [Language::En, Language::Zh] {
+        let counter = vocabulary::Counter {
+            tokenizer: &Tiktoken::cl100k(),
+            cache: None,
+        };
+        let vocabulary = vocabulary::Vocabulary::new(language, counter);
+        assert!(vocabulary.longest().is_some(), "{language}");
+    }
+}

@@ -44,6 +44,29 @@ pub(super) enum Place {
     Inside,
 }
 
+/// A random number that says which word comes next and whether a comma follows it.
+#[derive(Clone, Copy)]
+pub(super) struct Draw(u32);
+
+impl Draw {
+    const PAUSE_BITS: u32 = 12;
+
+    pub(super) fn new(random: &mut impl Rng) -> Self {
+        Draw(random.next_u32())
+    }
+
+    fn word(self, count: usize) -> usize {
+        let bits = u64::from(self.0 >> Self::PAUSE_BITS);
+        ((bits * count as u64) >> (u32::BITS - Self::PAUSE_BITS)) as usize
+    }
+
+    /// Of one word in so many.
+    pub(super) fn pauses(self, every: u32) -> bool {
+        let bits = self.0 & ((1 << Self::PAUSE_BITS) - 1);
+        (bits * every) >> Self::PAUSE_BITS == 0
+    }
+}
+
 /// The words of a language, as they are written in each place.
 #[derive(Clone, Debug)]
 pub(super) struct Vocabulary {
@@ -95,6 +118,41 @@ impl Vocabulary {
         self.later.is_some()
     }
 
+    /// The most tokens that a word and a comma behind it have in any place, where all are short
+    /// enough to be copied.
+    pub(super) fn longest(&self) -> Option<u32> {
+        let later = self.later.iter().flat_map(|(first, later)| [first, later]);
+        let mut places = later.chain([&self.first]);
+        let longest = places.try_fold(0, |longest, pieces| Some(pieces.longest?.max(longest)))?;
+        (Slot::of(&self.comma).length() > 0).then_some(longest + self.comma.tokens)
+    }
+
+    /// Adds words and the commas between them, where there is room for the longest, and says their
+    /// tokens.
+    pub(super) fn push_words(
+        &self,
+        draft: &mut Draft,
+        place: Place,
+        count: u32,
+        random: &mut impl Rng,
+    ) -> u32 {
+        let comma = Slot::of(&self.comma);
+        let mut tokens = 0;
+        let mut slots = &*self.at(place).slots;
+        draft.push_slots(2 * count as usize, |page| {
+            for left in (0..count).rev() {
+                let draw = Draw::new(random);
+                let word = &slots[draw.word(slots.len())];
+                page.write(word, true);
+                let pauses = left > 0 && draw.pauses(self.comma_every);
+                page.write(&comma, pauses);
+                tokens += word.tokens() + if pauses { comma.tokens() } else { 0 };
+                slots = &self.at(Place::Inside).slots;
+            }
+        });
+        tokens
+    }
+
     /// The words as they are written in a place.
     pub(super) fn at(&self, place: Place) -> &Pieces {
         match (&self.later, place) {
@@ -118,6 +176,8 @@ pub(super) struct Pieces {
     slots: Box<[Slot]>,
     /// Places in `all` of the words of one token, of two, and so on.
     by_tokens: Vec<Vec<u32>>,
+    /// The most tokens of a word, if all are short.
+    longest: Option<u32>,
 }
 
 impl Pieces {
@@ -131,10 +191,17 @@ impl Pieces {
                 group.push(at);
             }
         }
+        let slots: Box<[Slot]> = all.iter().map(Slot::of).collect();
+        let tokens = |slot: &Slot| (slot.length() > 0).then_some(slot.tokens());
+        let longest = slots
+            .iter()
+            .map(tokens)
+            .try_fold(0, |longest, tokens| Some(tokens?.max(longest)));
         Pieces {
-            slots: all.iter().map(Slot::of).collect(),
+            slots,
             all,
             by_tokens,
+            longest,
         }
     }
 
@@ -142,16 +209,16 @@ impl Pieces {
         self.all.iter()
     }
 
-    /// Adds the word that `choice` falls on, or, if that one has more than `most` tokens, one that
+    /// Adds the word that `draw` falls on, or, if that one has more than `most` tokens, one that
     /// fills what is left as well as any can, and says its tokens. Absent if all have too many.
     pub(super) fn add_one(
         &self,
         draft: &mut Draft,
-        choice: u32,
+        draw: Draw,
         most: u32,
         random: &mut impl Rng,
     ) -> Option<u32> {
-        let place = chosen(choice, self.all.len());
+        let place = draw.word(self.all.len());
         let slot = self.slots.get(place)?;
         if slot.length() > 0 && slot.tokens() <= most {
             draft.push_slot(slot);

@@ -26,14 +26,18 @@ pub(crate) fn words() -> &'static [&'static str; COUNT] {
 
 /// A plain word and the space behind it, in a slot of fixed size.
 pub(crate) struct SpacedWord {
-    pub(crate) letters: [u8; 16],
+    pub(crate) letters: [u8; SpacedWord::SLOT],
     /// With the space.
     pub(crate) length: u8,
 }
 
+impl SpacedWord {
+    pub(crate) const SLOT: usize = 16;
+}
+
 static SPACED: LazyLock<Box<[SpacedWord; COUNT]>> = LazyLock::new(|| {
     let spaced = words().iter().map(|word| {
-        let mut letters = [b' '; 16];
+        let mut letters = [b' '; SpacedWord::SLOT];
         letters[..word.len()].copy_from_slice(word.as_bytes());
         SpacedWord {
             letters,
