@@ -36,7 +36,6 @@ enum Signer {
 }
 
 impl Keys {
-    /// Finds them for a place.
     pub fn find(place: &Location, variables: Variables<'_>) -> Result<Self, BucketError> {
         match place.scheme {
             Scheme::S3 => s3(place, variables),

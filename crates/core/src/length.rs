@@ -10,7 +10,6 @@ use std::str::FromStr;
 /// Lengths as users ask for them: a distribution, or the lengths that somebody measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LengthSpec {
-    /// Drawn from a formula.
     Drawn(Distribution),
     /// `histogram(FILE)`: drawn from the file's lines `length,count`.
     Histogram(PathBuf),

@@ -30,7 +30,6 @@ pub enum SloMetric {
     Tpot,
     /// Gap between tokens; for a single request, its mean gap.
     Itl,
-    /// The largest gap of a request.
     MaxGap,
     E2e,
     /// Time of a whole session, from the start of its first turn to its last answer.

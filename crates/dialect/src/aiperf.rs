@@ -52,7 +52,6 @@ pub const LEFT_OUT: [(&str, &str); 14] = [
     ),
 ];
 
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     metrics: Vec<Metric>,

@@ -30,7 +30,6 @@ use inferometer_core::work::{PromptLength, PromptSource};
 use jiff::civil::DateTime;
 use std::fmt::Display;
 
-/// A run in the log's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     began: DateTime,

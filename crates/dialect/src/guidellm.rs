@@ -37,7 +37,6 @@ pub const LEFT_OUT: [(&str, &str); 8] = [
     ("turn_scheduling_delay", OF_CONVERSATIONS),
 ];
 
-/// A run in the tool's numbers.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     strategy: Strategy,

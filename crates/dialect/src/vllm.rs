@@ -78,7 +78,6 @@ impl Metric {
     }
 }
 
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     date: String,

@@ -12,7 +12,6 @@ use std::path::Path;
 /// What was carried of a result, and where to.
 const LOG_FILE: &str = "upload.json";
 
-/// Name and version of its form.
 const LOG_SCHEMA: &str = "inferometer.upload/1";
 
 /// The files by which results are known, in the order in which they are carried after all others

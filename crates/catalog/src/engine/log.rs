@@ -17,11 +17,9 @@ use table::{LINES, Line};
 #[strum_discriminants(name(Name), vis(pub(self)))]
 pub enum Fact {
     Version(String),
-    /// The length that it serves.
     MaxModelLen {
         tokens: u64,
     },
-    /// The weights are in memory.
     WeightsLoaded {
         /// Memory that they take on one device.
         gib: f64,
@@ -116,7 +114,6 @@ pub enum Fact {
         /// The length that would fit, where the engine says.
         fitting: Option<u64>,
     },
-    /// An allocation on the device failed.
     DeviceOutOfMemory,
     /// The weights are in memory, and nothing is left to compute with.
     NoMemoryForWork,
@@ -124,9 +121,7 @@ pub enum Fact {
     EngineCoreKilled,
     /// The engine behind the API died; the cause stands above.
     EngineCoreFailed,
-    /// Somebody else has the port.
     AddressInUse,
-    /// The model is not there.
     ModelMissing,
     /// A rule about flags is broken; the engine's words.
     Refused(String),

@@ -9,7 +9,6 @@ use inferometer_catalog::units::GIB;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.memory/1";
 
 /// A part of a card's memory.

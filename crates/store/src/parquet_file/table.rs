@@ -13,7 +13,6 @@ use parquet::errors::{ParquetError, Result};
 use std::time::Duration;
 use strum::VariantArray;
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.records/1";
 
 /// Defines the table and the schema, with one field a column: its type in memory, and its

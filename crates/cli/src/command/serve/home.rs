@@ -48,7 +48,6 @@ pub struct Own {
     pub end: Option<EndWish>,
 }
 
-/// A folder that is served.
 pub struct Served {
     /// Its name in addresses, where several are served.
     pub name: String,

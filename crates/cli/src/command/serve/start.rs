@@ -44,7 +44,6 @@ pub struct Starter {
     started: Mutex<Vec<Arc<Started>>>,
 }
 
-/// A measurement that a page started.
 pub struct Started {
     pub name: String,
     state: Mutex<State>,
