@@ -36,7 +36,6 @@ enum Signer {
 }
 
 impl Keys {
-    /// Finds them for a place.
     pub fn find(place: &Location, variables: Variables<'_>) -> Result<Self, BucketError> {
         match place.scheme {
             Scheme::S3 => s3(place, variables),
@@ -277,41 +276,32 @@ mod tests {
 
     #[test]
     fn amazons_buckets_have_names_of_their_own_and_others_a_path() {
-        assert_eq!(
-            at("s3://lab/x", &[]),
-            "https://lab.s3.us-east-1.amazonaws.com"
-        );
-        assert_eq!(
-            at("s3://lab/x", &[("AWS_DEFAULT_REGION", "cn-north-1")]),
-            "https://lab.s3.cn-north-1.amazonaws.com.cn"
-        );
-        assert_eq!(
-            at("s3://lab.one/x", &[("AWS_REGION", "eu-west-1")]),
-            "https://s3.eu-west-1.amazonaws.com/lab.one"
-        );
         let own = ("AWS_ENDPOINT_URL", "http://h:9000/");
-        assert_eq!(at("s3://lab/x", &[own]), "http://h:9000/lab");
         let of_s3 = ("AWS_ENDPOINT_URL_S3", "https://oss.example");
-        assert_eq!(at("s3://lab/x", &[own, of_s3]), "https://oss.example/lab");
         let by_name = ("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true");
-        assert_eq!(
-            at("s3://lab/x", &[of_s3, by_name]),
-            "https://lab.oss.example"
-        );
+        let china = ("AWS_DEFAULT_REGION", "cn-north-1");
+        for (more, address) in [
+            (&[][..], "https://lab.s3.us-east-1.amazonaws.com"),
+            (&[china], "https://lab.s3.cn-north-1.amazonaws.com.cn"),
+            (&[own], "http://h:9000/lab"),
+            (&[own, of_s3], "https://oss.example/lab"),
+            (&[of_s3, by_name], "https://lab.oss.example"),
+        ] {
+            assert_eq!(at("s3://lab/x", more), address);
+        }
+        let dotted = at("s3://lab.one/x", &[("AWS_REGION", "eu-west-1")]);
+        assert_eq!(dotted, "https://s3.eu-west-1.amazonaws.com/lab.one");
     }
 
     #[test]
     fn what_is_missing_is_named_with_its_remedy() {
+        let account = [("AZURE_STORAGE_ACCOUNT", "a")];
         for (place, variables, missing) in [
             ("s3://lab/x", &[][..], "AWS_ACCESS_KEY_ID"),
             ("s3://lab/x", &AWS[..1], "AWS_SECRET_ACCESS_KEY"),
             ("gs://lab/x", &AWS[..], "GS_ACCESS_KEY_ID"),
             ("az://lab/x", &[], "AZURE_STORAGE_ACCOUNT"),
-            (
-                "az://lab/x",
-                &[("AZURE_STORAGE_ACCOUNT", "a")],
-                "AZURE_STORAGE_KEY",
-            ),
+            ("az://lab/x", &account, "AZURE_STORAGE_KEY"),
         ] {
             let error = found(place, variables).err().unwrap().to_string();
             assert!(error.contains(&format!("needs {missing}")), "{error}");

@@ -46,7 +46,6 @@ impl Patience {
     }
 }
 
-/// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub bytes: u64,

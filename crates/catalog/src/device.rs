@@ -201,64 +201,31 @@ mod tests {
 
     #[test]
     fn every_device_that_users_name_is_there() {
-        for name in [
-            "t4",
-            "v100-32g",
-            "a100-40g",
-            "a100-80g",
-            "a800",
-            "l4",
-            "l20",
-            "l40s",
-            "h20",
-            "h800",
-            "h100",
-            "h200",
-            "b200",
-            "b300",
-            "gb200",
-            "gb300",
-            "rtx-pro-6000",
-            "mi300x",
-            "mi325x",
-            "mi355x",
-            "910b1",
-            "910b2",
-            "910b3",
-            "910b4",
-            "910c",
-        ] {
+        let names = "t4 v100-32g a100-40g a100-80g a800 l4 l20 l40s h20 h800 h100 h200 b200 b300 \
+                     gb200 gb300 rtx-pro-6000 mi300x mi325x mi355x 910b1 910b2 910b3 910b4 910c";
+        for name in names.split(' ') {
             assert!(Device::named(name).is_some(), "{name}");
         }
-        assert_eq!(
-            Device::named("nvidia h200").map(|device| &*device.name),
-            Some("h200")
-        );
+        let h200 = Device::named("nvidia h200").unwrap();
+        assert_eq!(h200.name, "h200");
         assert_eq!(Device::named("abacus"), None);
     }
 
     #[test]
     fn every_figure_of_a_device_is_positive() {
         for device in Device::presets() {
-            let figures = [
+            let name = &device.name;
+            for figure in [
                 device.memory_bytes(),
                 device.bandwidth(),
                 device.link(),
                 device.half_tflops,
-            ];
-            assert!(
-                figures.iter().all(|&figure| figure > 0.0),
-                "{}",
-                device.name
-            );
+            ] {
+                assert!(figure > 0.0, "{name}");
+            }
             // Of Ascend cards none is published.
             let watts = device.board_watts;
-            assert_eq!(
-                watts.is_none(),
-                device.kind == Kind::Ascend,
-                "{}",
-                device.name
-            );
+            assert_eq!(watts.is_none(), device.kind == Kind::Ascend, "{name}");
             assert!(watts.is_none_or(|watts| (50.0..2000.0).contains(&watts)));
         }
     }

@@ -68,7 +68,6 @@ pub enum Reserve {
     Free,
 }
 
-/// Why a model does not start.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MemoryError {
     /// The weights alone do not fit on the card.

@@ -1,20 +1,21 @@
 //! Names near to one that is not known, for errors.
 
+use strsim::levenshtein;
+
 /// Of these names those nearest to a mistyped one, best first, at most three.
 pub fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, name: &str) -> Vec<&'a str> {
     let name = name.trim_start_matches('-').replace('_', "-");
     let name: String = name.chars().take(80).collect();
-    let (sorted, letters): (String, Vec<char>) = (in_order(&name), name.chars().collect());
-    let sorted: Vec<char> = sorted.chars().collect();
+    let sorted = in_order(&name);
     // Words in another order are one mistake.
     let apart = |known: &str| {
-        let reordered = distance(&sorted, &in_order(known)) + 1;
-        distance(&letters, known).min(reordered)
+        let reordered = levenshtein(&sorted, &in_order(known)) + 1;
+        levenshtein(&name, known).min(reordered)
     };
     let mut scored: Vec<(usize, &str)> = names
         .into_iter()
         .map(|known| (apart(known), known))
-        .filter(|(distance, _)| *distance <= 2 + letters.len() / 4)
+        .filter(|(distance, _)| *distance <= 2 + name.chars().count() / 4)
         .collect();
     scored.sort();
     scored.into_iter().take(3).map(|(_, name)| name).collect()
@@ -40,21 +41,6 @@ pub fn a_few(names: &[&str], name: &str) -> String {
     few.extend(others);
     let more = if names.len() > few.len() { " …" } else { "" };
     few.join(", ") + more
-}
-
-/// Edits between two names (Levenshtein).
-fn distance(from: &[char], to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=from.len()).collect();
-    for (i, wanted) in to.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, had) in from.iter().enumerate() {
-            let change = diagonal + usize::from(*had != wanted);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[from.len()]
 }
 
 #[cfg(test)]

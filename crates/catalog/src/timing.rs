@@ -323,7 +323,6 @@ impl StepTime {
         }
     }
 
-    /// The seconds that a step takes.
     pub fn seconds(&self, shape: &StepShape) -> f64 {
         let part = shape.part(self.stages.min(shape.sequences).max(1));
         let tokens = part.prefill_tokens.saturating_add(part.decode_tokens);

@@ -1,4 +1,3 @@
 //! Units of memory.
 
-/// Bytes in a GiB.
 pub const GIB: f64 = 1024.0 * 1024.0 * 1024.0;

@@ -44,7 +44,6 @@ impl Out {
     }
 }
 
-/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measurement {
     Run,

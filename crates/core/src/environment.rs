@@ -170,11 +170,9 @@ impl Environment {
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum LimitField {
-    /// `max_tokens`.
     #[default]
     #[strum(serialize = "max_tokens")]
     MaxTokens,
-    /// `max_completion_tokens`.
     #[strum(serialize = "max_completion_tokens")]
     MaxCompletionTokens,
 }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "kebab-case")]
 pub enum Known {
-    /// The server lists several models.
     ManyModels {
         count: u64,
         /// The one that is measured.
@@ -36,11 +35,9 @@ pub enum Known {
         format: String,
         rows: u64,
     },
-    /// Rows that could not be read.
     BadRows {
         count: u64,
         line: u64,
-        /// What was wrong with it.
         reason: String,
     },
     /// Rows that have no prompt, or no answer where one is needed.

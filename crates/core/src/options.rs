@@ -40,15 +40,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Options {
-    /// `[run]`
     pub run: RunOptions,
-    /// `[connection]`
     pub connection: ConnectionOptions,
-    /// `[load]`
     pub load: LoadOptions,
-    /// `[work]`
     pub work: WorkOptions,
-    /// `[objectives]`
     pub objectives: ObjectiveOptions,
 }
 

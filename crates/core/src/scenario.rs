@@ -27,7 +27,6 @@ pub struct Scenario {
     pub keep_text: bool,
     /// Of a card, in whichever currency.
     pub price_per_hour: Option<f64>,
-    /// Where and how to send.
     pub connection: Connection,
     pub load: Load,
     pub work: Work,
@@ -68,7 +67,6 @@ pub struct Connection {
     pub connect_timeout: Span,
     /// Limit for silence between bytes.
     pub read_timeout: Span,
-    /// Limit for a whole request.
     pub request_timeout: Span,
     /// How long the server may be out of reach before the run ends.
     pub give_up_after: Span,
@@ -122,7 +120,6 @@ pub enum Shape {
     },
     /// Requests at planned times, whatever the server does.
     Open {
-        /// Arrivals a second.
         rate: Rate,
         arrival: Arrival,
         ramp: Option<Ramp>,

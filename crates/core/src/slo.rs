@@ -30,7 +30,6 @@ pub enum SloMetric {
     Tpot,
     /// Gap between tokens; for a single request, its mean gap.
     Itl,
-    /// The largest gap of a request.
     MaxGap,
     E2e,
     /// Time of a whole session, from the start of its first turn to its last answer.
@@ -168,29 +167,16 @@ mod tests {
 
     #[test]
     fn objectives_read_back_as_written() {
-        for text in [
-            "ttft=500ms",
-            "ttft.p99=1s",
-            "tpot.p99.9=50ms",
-            "e2e.mean=10s",
-            "max-gap=2s",
-            "job=30s",
-            "job.p95=1m",
-        ] {
+        let texts =
+            "ttft=500ms ttft.p99=1s tpot.p99.9=50ms e2e.mean=10s max-gap=2s job=30s job.p95=1m";
+        for text in texts.split(' ') {
             assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn nonsense_is_refused_with_an_example() {
-        for text in [
-            "ttft",
-            "ttft=500",
-            "speed=1s",
-            "ttft.p101=1s",
-            "ttft.p99",
-            "",
-        ] {
+        for text in " ttft ttft=500 speed=1s ttft.p101=1s ttft.p99".split(' ') {
             let message = text.parse::<Slo>().unwrap_err().to_string();
             assert!(message.contains("ttft=500ms"), "{message}");
         }
@@ -231,14 +217,8 @@ mod tests {
         assert_eq!(verdict("tpot=1h", |_| {}), Some(true));
         assert_eq!(verdict("tpot=1h", no_usage), None);
         assert_eq!(verdict("itl=1h", no_usage), Some(true));
-        for slo in [
-            "tpot=1h",
-            "itl=1h",
-            "max-gap=1h",
-            "ttft=1h",
-            "first-answer=1h",
-        ] {
-            assert_eq!(verdict(slo, whole), None, "{slo}");
+        for metric in ["tpot", "itl", "max-gap", "ttft", "first-answer"] {
+            assert_eq!(verdict(&format!("{metric}=1h"), whole), None, "{metric}");
         }
         assert_eq!(verdict("e2e=1h", whole), Some(true));
     }

@@ -32,7 +32,6 @@ pub struct SumCheck {
 }
 
 impl SumCheck {
-    /// Whether an object had a checksum.
     pub fn is_summed(&self) -> bool {
         self.summed
     }

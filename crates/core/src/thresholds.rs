@@ -161,13 +161,7 @@ mod tests {
 
     #[test]
     fn unknown_names_and_impossible_limits_are_refused() {
-        for text in [
-            "speed=1",
-            "lag-ms=fast",
-            "lag-ms=-1",
-            "lag-ms=nan",
-            "stall-gaps=1.5",
-        ] {
+        for text in "speed=1 lag-ms=fast lag-ms=-1 lag-ms=nan stall-gaps=1.5".split(' ') {
             let message = Thresholds::with(&tags(&[text])).unwrap_err().to_string();
             assert!(message.contains("NAME=NUMBER"), "{message}");
         }

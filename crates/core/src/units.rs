@@ -61,19 +61,16 @@ impl Slim {
         Slim(NonZero::new(nanos.saturating_add(1)))
     }
 
-    /// As nanoseconds.
     #[inline]
     pub fn nanos(self) -> Option<u64> {
         self.0.map(|stored| stored.get() - 1)
     }
 
-    /// As a moment of the run.
     #[inline]
     pub fn offset(self) -> Option<Offset> {
         self.nanos().map(Offset)
     }
 
-    /// As milliseconds.
     #[inline]
     pub fn ms(self) -> Option<f64> {
         self.nanos().map(|nanos| nanos as f64 / 1e6)

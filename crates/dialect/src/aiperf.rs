@@ -27,32 +27,6 @@ use metric::Group::{self, Effective, Export, Main, Usage};
 use metric::{Metric, Values};
 use std::ops::RangeInclusive;
 
-const ONLY_COUNT: &str = "the server's count is the only one";
-const NOT_COUNTED: &str = "the server counts no tokens of a failure";
-
-/// What the tool has and records do not: bytes and writes of a connection, and counts of a
-/// tokenizer of its own beside the server's.
-pub const LEFT_OUT: [(&str, &str); 14] = [
-    ("http_req_blocked", "no request waits for a connection here"),
-    ("http_req_dns_lookup", "names are looked up before the run"),
-    ("http_req_sending", "the end of sending is not recorded"),
-    ("http_req_waiting", "the end of sending is not recorded"),
-    ("http_req_data_sent", "bytes are not recorded"),
-    ("http_req_data_received", "bytes are not recorded"),
-    ("http_req_chunks_sent", "writes are not recorded"),
-    ("http_req_chunks_received", "reads are not recorded"),
-    ("usage_prompt_tokens_diff_pct", ONLY_COUNT),
-    ("usage_completion_tokens_diff_pct", ONLY_COUNT),
-    ("usage_discrepancy_count", ONLY_COUNT),
-    ("error_isl", NOT_COUNTED),
-    ("total_error_isl", NOT_COUNTED),
-    (
-        "telemetry_data",
-        "the server's devices are not in the records",
-    ),
-];
-
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     metrics: Vec<Metric>,

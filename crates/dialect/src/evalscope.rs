@@ -19,7 +19,6 @@ use inferometer_core::record::{BareChunk, BareKind, Record};
 use inferometer_core::scenario::Shape;
 use std::time::Duration;
 
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     concurrency: u32,

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 const PERCENTILES: [usize; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     duration: Duration,

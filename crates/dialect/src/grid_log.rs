@@ -28,9 +28,8 @@ use crate::{DialectError, Source, input_tokens, latency, start, successes};
 use inferometer_core::record::Record;
 use inferometer_core::work::{PromptLength, PromptSource};
 use jiff::civil::DateTime;
-use std::fmt::Display;
+use serde_json::Value;
 
-/// A run in the log's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     began: DateTime,
@@ -114,12 +113,32 @@ fn known(value: Option<u32>) -> String {
 }
 
 impl Numbers {
-    fn rate(&self, amount: u64) -> Real {
-        Real(amount as f64 / self.duration as f64)
-    }
-
-    fn tokens_per_request(&self) -> Real {
-        Real(self.completion_tokens as f64 / self.requests as f64)
+    /// Numbers of lines, their labels, and what is told.
+    fn rows(&self) -> [(u32, &'static str, Value); 12] {
+        let rate = |amount: u64| Value::from(amount as f64 / self.duration as f64);
+        let tokens_per_request = self.completion_tokens as f64 / self.requests as f64;
+        [
+            (243, "总测试文本块数目", self.pieces.into()),
+            (244, "并发", self.concurrency.into()),
+            (46, "duration", self.duration.into()),
+            (47, "prompt-tokens/second", rate(self.prompt_tokens)),
+            (48, "completion-tokens/second", rate(self.completion_tokens)),
+            (49, "prompt-chars/second", rate(self.prompt_chars)),
+            (50, "completion-chars/second", rate(self.completion_chars)),
+            (51, "total completion tokens", self.completion_tokens.into()),
+            (
+                52,
+                "completion tokens per request",
+                tokens_per_request.into(),
+            ),
+            (53, "n-request", self.requests.into()),
+            (54, "QPS", rate(self.requests)),
+            (
+                55,
+                "tokens-speed-per-request/second(终端用户视角)",
+                self.speed.into(),
+            ),
+        ]
     }
 
     pub fn text(&self) -> String {
@@ -127,40 +146,14 @@ impl Numbers {
         let (chunk, generate) = (known(self.chunk_size), known(self.generate_size));
         let sizes = format!("chunk_size: {chunk}, generate_size: {generate}");
         log.line(self.began, 261, &sizes);
-        let rows: [(u32, &str, &dyn Display); 14] = [
-            (243, "总测试文本块数目", &self.pieces),
-            (244, "并发", &known(self.concurrency)),
-            (245, "单个文本块长度", &chunk),
-            (246, "生成文本长度", &generate),
-            (46, "duration", &self.duration),
-            (47, "prompt-tokens/second", &self.rate(self.prompt_tokens)),
-            (
-                48,
-                "completion-tokens/second",
-                &self.rate(self.completion_tokens),
-            ),
-            (49, "prompt-chars/second", &self.rate(self.prompt_chars)),
-            (
-                50,
-                "completion-chars/second",
-                &self.rate(self.completion_chars),
-            ),
-            (51, "total completion tokens", &self.completion_tokens),
-            (
-                52,
-                "completion tokens per request",
-                &self.tokens_per_request(),
-            ),
-            (53, "n-request", &self.requests),
-            (54, "QPS", &self.rate(self.requests)),
-            (
-                55,
-                "tokens-speed-per-request/second(终端用户视角)",
-                &Real(self.speed),
-            ),
+        let rows = self.rows();
+        let (first, rest) = rows.split_at(2);
+        let sizes = [
+            (245, "单个文本块长度", chunk.into()),
+            (246, "生成文本长度", generate.into()),
         ];
-        for (number, label, value) in rows {
-            log.line(self.ended, number, &format!("{label}: {value}"));
+        for (number, label, value) in first.iter().chain(&sizes).chain(rest) {
+            log.line(self.ended, *number, &format!("{label}: {}", printed(value)));
         }
         // What the log's own function returned.
         log.line(self.ended, 247, "None");
@@ -173,25 +166,20 @@ impl Numbers {
         let mut object = Object::default();
         object.put("chunk_size", self.chunk_size);
         object.put("generate_size", self.generate_size);
-        object.put("总测试文本块数目", self.pieces);
-        object.put("并发", self.concurrency);
-        object.put("duration", self.duration);
-        object.put("prompt-tokens/second", self.rate(self.prompt_tokens).0);
-        object.put(
-            "completion-tokens/second",
-            self.rate(self.completion_tokens).0,
-        );
-        object.put("prompt-chars/second", self.rate(self.prompt_chars).0);
-        object.put(
-            "completion-chars/second",
-            self.rate(self.completion_chars).0,
-        );
-        object.put("total completion tokens", self.completion_tokens);
-        object.put("completion tokens per request", self.tokens_per_request().0);
-        object.put("n-request", self.requests);
-        object.put("QPS", self.rate(self.requests).0);
-        object.put("tokens-speed-per-request/second(终端用户视角)", self.speed);
+        for (_, label, value) in self.rows() {
+            object.put(label, value);
+        }
         object.finished()
+    }
+}
+
+/// As the log's Python prints it.
+fn printed(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::String(text) => text.clone(),
+        value if value.is_f64() => Real(value.as_f64().unwrap_or_default()).to_string(),
+        value => value.to_string(),
     }
 }
 

@@ -20,24 +20,6 @@ use inferometer_core::scenario::{Arrival, Shape};
 use jiff::civil::Time;
 use request::{Request, Status};
 
-const OF_CONVERSATIONS: &str = "the tool states it for conversations alone";
-
-/// What the tool has and records do not.
-pub const LEFT_OUT: [(&str, &str); 8] = [
-    ("text", "words are not counted"),
-    ("image", "the tool states it for requests with images alone"),
-    ("video", "the tool states it for requests with videos alone"),
-    ("audio", "the tool states it for requests with sounds alone"),
-    (
-        "tool_call",
-        "the tool states it for requests with tools alone",
-    ),
-    ("turns", OF_CONVERSATIONS),
-    ("turn_predecessor_delay", OF_CONVERSATIONS),
-    ("turn_scheduling_delay", OF_CONVERSATIONS),
-];
-
-/// A run in the tool's numbers.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     strategy: Strategy,

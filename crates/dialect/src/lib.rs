@@ -116,9 +116,7 @@ pub enum DialectError {
 macro_rules! shown {
     ($dialect:ident, $source:ident, $as:ident) => {
         Ok(match $dialect {
-            Foreign::Vllm => {
-                vllm::measure($source, vllm::Release::default()).$as(&vllm::Selection::default())
-            }
+            Foreign::Vllm => vllm::measure($source).$as(),
             Foreign::Sglang => sglang::measure($source)?.$as(),
             Foreign::Evalscope2024 => evalscope_2024::measure($source)?.$as(),
             Foreign::Evalscope => evalscope::measure($source).$as(),

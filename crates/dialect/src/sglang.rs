@@ -16,7 +16,6 @@ use inferometer_core::record::Record;
 use inferometer_core::work::{Output, PromptSource, SyntheticLengths, Work};
 use std::time::Duration;
 
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     tag: Option<String>,

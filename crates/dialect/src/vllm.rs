@@ -12,73 +12,18 @@ use inferometer_core::record::{BareKind, FailureClass, Outcome, Record};
 use inferometer_core::scenario::Shape;
 use inferometer_core::units::Offset;
 use std::time::Duration;
-use strum::VariantArray as _;
 
-/// Which release's end of a chat answer is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Release {
-    /// The last message with choices ends an answer.
-    #[default]
-    Current,
-    /// Releases up to 2025: the usage message ends an answer of the chat API.
-    Until2025,
-}
+/// The sections that the tool shows unless told otherwise: their title, the name of their lines, and
+/// part of their keys.
+const SECTIONS: [[&str; 3]; 3] = [
+    ["Time to First Token", "TTFT", "ttft"],
+    ["Time per Output Token (excl. 1st token)", "TPOT", "tpot"],
+    ["Inter-token Latency", "ITL", "itl"],
+];
 
-/// What the block shows: `--percentile-metrics` and `--metric-percentiles`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Selection {
-    /// Sections; their order is the tool's, whatever order is given.
-    pub metrics: Vec<Metric>,
-    /// Percentiles in percent, in order.
-    pub percentiles: Vec<f64>,
-}
+/// Percentiles of each, in percent.
+const PERCENTILES: [f64; 1] = [99.0];
 
-impl Default for Selection {
-    fn default() -> Self {
-        Selection {
-            metrics: vec![Metric::Ttft, Metric::Tpot, Metric::Itl],
-            percentiles: vec![99.0],
-        }
-    }
-}
-
-/// The sections, in the tool's order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
-pub enum Metric {
-    Ttft,
-    /// Time per output token.
-    Tpot,
-    Itl,
-    E2el,
-    /// Wait at the client's gate; only with a maximum concurrency.
-    ClientQueueTime,
-    /// Both together; only with a maximum concurrency and a finite rate.
-    QueueInclusive,
-}
-
-impl Metric {
-    /// Title of its section, name of its lines, and part of its keys.
-    fn words(self) -> [&'static str; 3] {
-        match self {
-            Metric::Ttft => ["Time to First Token", "TTFT", "ttft"],
-            Metric::Tpot => ["Time per Output Token (excl. 1st token)", "TPOT", "tpot"],
-            Metric::Itl => ["Inter-token Latency", "ITL", "itl"],
-            Metric::E2el => ["End-to-end Latency", "E2EL", "e2el"],
-            Metric::ClientQueueTime => [
-                "Client-side Queueing",
-                "Client Queue Time",
-                "client_queue_time",
-            ],
-            Metric::QueueInclusive => [
-                "Queue-inclusive End-to-end Latency",
-                "E2EL incl. Client Queue",
-                "e2el_including_client_queue",
-            ],
-        }
-    }
-}
-
-/// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     date: String,
@@ -100,26 +45,18 @@ pub struct Numbers {
     /// Of every request in order of sending; nought for failures.
     latencies: Vec<Duration>,
     queue_times: Vec<Duration>,
-    samples: [Sample; 6],
+    samples: [Sample; SECTIONS.len()],
 }
 
 /// The run's numbers as the tool would have had them.
-pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
+pub fn measure(source: &Source<'_>) -> Numbers {
     let records = source.measured();
-    let seen: Vec<Option<Answer>> = (records.iter())
-        .map(|record| answer(source, record, release))
-        .collect();
+    let seen: Vec<Option<Answer>> = (records.iter()).map(|record| answer(record)).collect();
     let queue_times: Vec<Duration> = (records.iter())
         .map(|record| queue_time(source, record))
         .collect();
     let latencies = (seen.iter())
         .map(|seen| seen.as_ref().map_or(Duration::ZERO, |a| a.latency))
-        .collect();
-    let inclusive: Sample = (seen.iter().zip(&queue_times))
-        .filter_map(|(seen, &queued)| Some(seen.as_ref()?.latency + queued))
-        .collect();
-    let queued: Sample = (seen.iter().zip(&queue_times))
-        .filter_map(|(seen, &queued)| seen.as_ref().map(|_| queued))
         .collect();
     let answers: Vec<Answer> = seen.into_iter().flatten().collect();
     let limits = source.goodput();
@@ -153,9 +90,6 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
             answers.iter().map(|answer| answer.ttft).collect(),
             answers.iter().filter_map(Answer::tpot).collect(),
             answers.iter().flat_map(Answer::gaps).collect(),
-            answers.iter().map(|answer| answer.latency).collect(),
-            queued,
-            inclusive,
         ],
     }
 }
@@ -175,7 +109,7 @@ fn date(started: &str) -> String {
 }
 
 /// The request as the tool sees it, where the tool takes it for a success.
-fn answer(source: &Source<'_>, record: &Record, release: Release) -> Option<Answer> {
+fn answer(record: &Record) -> Option<Answer> {
     let success = match &record.outcome {
         Outcome::Done => true,
         // The tool does not look into the messages, so it sees nothing wrong here. A cut
@@ -189,13 +123,6 @@ fn answer(source: &Source<'_>, record: &Record, release: Release) -> Option<Answ
     let messages = messages(record);
     let (first, last) = (*messages.first()?, *messages.last()?);
     let start = start(record);
-    let last = match release {
-        Release::Until2025 if source.is_chat() => {
-            let bare = record.bare.iter().map(|chunk| chunk.at).max();
-            bare.map_or(last, |at| at.max(last))
-        }
-        Release::Current | Release::Until2025 => last,
-    };
     success.then(|| Answer {
         start,
         ttft: first.since(start),
@@ -245,20 +172,8 @@ impl Numbers {
         per_second(count as f64, self.duration)
     }
 
-    fn shown<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = (Metric, &'a Sample)> {
-        let capped = self.max_concurrency.is_some();
-        let finite = self.rate.is_finite();
-        let possible = move |metric: Metric| match metric {
-            Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::E2el => true,
-            Metric::ClientQueueTime => capped,
-            Metric::QueueInclusive => capped && finite,
-        };
-        (Metric::VARIANTS.iter().copied().zip(&self.samples))
-            .filter(move |&(metric, _)| selection.metrics.contains(&metric) && possible(metric))
-    }
-
     /// The text block, to the column.
-    pub fn text(&self, selection: &Selection) -> String {
+    pub fn text(&self) -> String {
         let mut block = TextBlock::titled();
         block.whole("Successful requests:", self.completed);
         block.whole("Failed requests:", self.failed);
@@ -289,15 +204,14 @@ impl Numbers {
         block.real("Peak concurrent requests:", self.peak_requests as f64);
         let total = self.per_second(self.input + self.output);
         block.real("Total token throughput (tok/s):", total);
-        for (metric, sample) in self.shown(selection) {
-            let [title, label, _] = metric.words();
-            block.sample(title, label, sample, &selection.percentiles);
+        for ([title, label, _], sample) in SECTIONS.iter().zip(&self.samples) {
+            block.sample(title, label, sample, &PERCENTILES);
         }
         block.finished()
     }
 
     /// The object that `--save-result` writes (without `--save-detailed`).
-    pub fn json(&self, selection: &Selection) -> String {
+    pub fn json(&self) -> String {
         let seconds =
             |spans: &[Duration]| -> Vec<f64> { spans.iter().map(Duration::as_secs_f64).collect() };
         let mut object = Object::default();
@@ -335,9 +249,8 @@ impl Numbers {
         object.put("max_output_tokens_per_s", self.peak_messages as f64);
         object.put("max_concurrent_requests", self.peak_requests);
         object.put("rtfx", 0.0);
-        for (metric, sample) in self.shown(selection) {
-            let [_, _, key] = metric.words();
-            sample.put(&mut object, key, &selection.percentiles);
+        for ([_, _, key], sample) in SECTIONS.iter().zip(&self.samples) {
+            sample.put(&mut object, key, &PERCENTILES);
         }
         object.finished()
     }

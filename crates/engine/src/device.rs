@@ -215,10 +215,8 @@ mod tests {
         assert_eq!(devices.len(), 2);
         assert_eq!(devices[0].name, "910B3");
         assert_eq!(devices[1].driver.as_deref(), Some("24.1.rc2"));
-        assert_eq!(
-            (devices[0].busy, devices[0].power_w),
-            (Some(0.35), Some(97.5))
-        );
+        assert_eq!(devices[0].busy, Some(0.35));
+        assert_eq!(devices[0].power_w, Some(97.5));
         assert_eq!(devices[0].temperature_c, Some(48.0));
         assert_eq!(devices[0].memory_used_mib, Some(61234.0));
         assert_eq!(devices[0].memory_system_mib, Some(61234.0 - 57850.0));
@@ -238,10 +236,8 @@ mod tests {
         let devices = read_npu_smi(text);
         assert_eq!(devices.len(), 2);
         assert_eq!(devices[0].power_w, Some(171.2));
-        assert_eq!(
-            (devices[1].power_w, devices[1].temperature_c),
-            (None, Some(37.0))
-        );
+        assert_eq!(devices[1].power_w, None);
+        assert_eq!(devices[1].temperature_c, Some(37.0));
         assert_eq!(devices[1].memory_used_mib, Some(2960.0));
     }
 

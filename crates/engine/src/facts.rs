@@ -94,9 +94,7 @@ mod tests {
         assert_eq!(facts.graphs_s, None);
         let log = include_str!("../../../fixtures/engine/llama-server/start-cpu.log");
         let facts = read(EngineKind::LlamaServer, log.lines());
-        assert_eq!(
-            (facts.max_concurrency, facts.kv_tokens),
-            (Some(4.0), Some(16384))
-        );
+        assert_eq!(facts.max_concurrency, Some(4.0));
+        assert_eq!(facts.kv_tokens, Some(16384));
     }
 }

@@ -50,7 +50,6 @@ fn lines(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Reads a log while it grows.
 #[derive(Debug)]
 pub struct LogFollower {
     path: PathBuf,

@@ -208,16 +208,12 @@ mod tests {
                 count: 5.0
             })
         );
-        assert_eq!(
-            (state.generation_tokens, state.successes),
-            (Some(900.0), Some(9.0))
-        );
+        assert_eq!(state.generation_tokens, Some(900.0));
+        assert_eq!(state.successes, Some(9.0));
         let llama = "llamacpp:prompt_tokens_total 30\nllamacpp:prompt_tokens_cached_total 10\nllamacpp:requests_processing 2\nllamacpp:n_busy_slots_per_decode 1.5\n";
         let state = engine_state(llama).unwrap();
-        assert_eq!(
-            (state.prefix_hits, state.prefix_queries),
-            (Some(10.0), Some(40.0))
-        );
+        assert_eq!(state.prefix_hits, Some(10.0));
+        assert_eq!(state.prefix_queries, Some(40.0));
         assert_eq!(state.batch_size, Some(1.5));
     }
 
@@ -233,10 +229,8 @@ mod tests {
         assert_eq!(state.accepted_by_position, [8.0, 4.0]);
         let state = engine_state("sglang:spec_accept_length 2.5\nsglang:spec_accept_rate 0.7\n");
         let state = state.unwrap();
-        assert_eq!(
-            (state.accept_length, state.accept_rate),
-            (Some(2.5), Some(0.7))
-        );
+        assert_eq!(state.accept_length, Some(2.5));
+        assert_eq!(state.accept_rate, Some(0.7));
     }
 
     #[test]

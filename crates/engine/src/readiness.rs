@@ -108,7 +108,6 @@ fn listed(proofs: &[Proof]) -> String {
     names.join(", ")
 }
 
-/// Proofs that were given so far.
 #[derive(Debug, Default)]
 pub(crate) struct Proven {
     in_a_row: u32,

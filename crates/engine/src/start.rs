@@ -17,7 +17,6 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What happens during a start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StartProgress {
     Spawned {
@@ -32,7 +31,6 @@ pub enum StartProgress {
     },
 }
 
-/// Why there is no running engine.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("{0}")]

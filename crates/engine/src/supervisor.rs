@@ -185,7 +185,6 @@ fn report(output: &mut impl Write, event: &Event) {
     }
 }
 
-/// The engine under supervision.
 struct Supervised {
     command: SupervisedCommand,
     group: i32,

@@ -25,7 +25,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Access to one server.
 #[derive(Clone, Default)]
 pub struct Access {
     /// Headers of every request, such as the one with the API key.

@@ -2,6 +2,7 @@
 //! so that any failure can be repeated.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// Longest input that is made.
 const LONGEST: usize = 64 << 10;
@@ -11,30 +12,13 @@ const LONG_SEED: usize = 4 << 10;
 const MOST_WORDS: usize = 4096;
 
 /// Numbers at the limits of what programs count with.
-const NUMBERS: [&str; 22] = [
-    "0",
-    "-1",
-    "1",
-    "255",
-    "65536",
-    "2147483647",
-    "2147483648",
-    "4294967295",
-    "4294967296",
-    "9007199254740993",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "1e18",
-    "1e308",
-    "1e309",
-    "-1e309",
-    "1e-400",
-    "0.1e-7",
-    "NaN",
-    "inf",
-];
+static NUMBERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let numbers = "\
+        0 -1 1 255 65536 2147483647 2147483648 4294967295 4294967296 9007199254740993 \
+        9223372036854775807 -9223372036854775808 18446744073709551615 18446744073709551616 1e18 \
+        1e308 1e309 -1e309 1e-400 0.1e-7 NaN inf";
+    numbers.split(' ').collect()
+});
 
 /// What parsers trip over wherever it stands.
 const ODDITIES: [&[u8]; 24] = [

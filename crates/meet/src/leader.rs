@@ -35,7 +35,6 @@ const LINGER: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Ranks that are waited for.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     pub missing: Vec<u32>,
@@ -248,7 +247,6 @@ impl Leader {
         }
     }
 
-    /// Ranks that did not come.
     pub fn missing(&self) -> &[u32] {
         &self.missing
     }

@@ -186,7 +186,6 @@ impl Member {
             .map_err(|error| Gone::Lost(error.to_string()))
     }
 
-    /// Sends a piece of a file.
     pub fn send_piece(&self, bytes: &[u8]) -> Result<(), Gone> {
         let sent = self.writer.frame(Kind::Piece, bytes);
         sent.map_err(|error| Gone::Lost(error.to_string()))

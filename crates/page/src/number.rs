@@ -128,7 +128,6 @@ pub fn mean(value: f64) -> String {
     one.strip_suffix(".0").map(str::to_owned).unwrap_or(one)
 }
 
-/// A share of 1 in percent.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return ABSENT.to_owned();

@@ -48,7 +48,6 @@ pub fn verify(chosen: &Deployment, objectives: &Objectives, data: Option<&str>) 
     )
 }
 
-/// The document of a choice.
 pub fn sections(choice: &Choice, wish: &Wish<'_>, data: Option<&str>, lang: Lang) -> Vec<Section> {
     let mut blocks = vec![Block::Table(table(choice, wish, lang))];
     blocks.extend(counts(choice, lang).into_iter().map(Block::Paragraph));

@@ -10,7 +10,6 @@ use inferometer_plan::validate::{
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
 
-/// The document of a validation.
 pub fn sections(validation: &Validation, lang: Lang) -> Vec<Section> {
     let counts = [
         ("compared", validation.compared.len().to_string()),

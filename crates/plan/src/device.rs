@@ -181,10 +181,8 @@ mod tests {
     #[test]
     fn a_card_is_a_preset_or_its_numbers_or_both() {
         let preset: Card = "h200".parse().unwrap();
-        assert_eq!(
-            (preset.device.memory_mib, preset.timed),
-            (143156, Timed::Known)
-        );
+        assert_eq!(preset.device.memory_mib, 143156);
+        assert_eq!(preset.timed, Timed::Known);
         let card: Card = "memory=80GiB,bandwidth=2TB/s,half=312,power=400W"
             .parse()
             .unwrap();
@@ -192,15 +190,11 @@ mod tests {
         assert_eq!(card.device.bandwidth_gbs, 2000.0);
         assert_eq!((card.watts, card.timed), (Some(400.0), Timed::Known));
         let card: Card = "memory=24GB".parse().unwrap();
-        assert_eq!(
-            (card.device.memory_mib, card.timed),
-            (22888, Timed::MemoryOnly)
-        );
+        assert_eq!(card.device.memory_mib, 22888);
+        assert_eq!(card.timed, Timed::MemoryOnly);
         let card: Card = "device=h100,memory=94GiB".parse().unwrap();
-        assert_eq!(
-            (card.device.memory_mib, card.device.bandwidth_gbs),
-            (96256, 3350.0)
-        );
+        assert_eq!(card.device.memory_mib, 96256);
+        assert_eq!(card.device.bandwidth_gbs, 3350.0);
     }
 
     #[test]

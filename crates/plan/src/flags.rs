@@ -102,13 +102,22 @@ pub fn flags_of(command: &LaunchCommand) -> Vec<Flag> {
         .collect()
 }
 
+/// Flags with values, as tests write them.
+#[cfg(test)]
+pub(crate) fn given(flags: &[(&str, &str)]) -> Vec<Flag> {
+    let flags = flags.iter();
+    flags
+        .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn one_name_serves_every_engine() {
-        let flags = vec![("max-model-len".to_owned(), Some("4096".to_owned()))];
+        let flags = given(&[("max-model-len", "4096")]);
         let words = |engine| {
             command(engine, "qwen2.5-7b", &flags)
                 .unwrap()
@@ -123,10 +132,10 @@ mod tests {
 
     #[test]
     fn a_flag_takes_the_place_of_its_name() {
-        let flags = ["8", "16"].map(|value| ("max-num-seqs".to_owned(), Some(value.to_owned())));
+        let flags = given(&[("max-num-seqs", "8"), ("max-num-seqs", "16")]);
         assert_eq!(value(&flags, "max-num-seqs"), Some("16"));
         let command = command(EngineKind::Sglang, "m", &flags).unwrap();
-        let given: Vec<_> = command.flags.iter().map(|given| &*given.name).collect();
-        assert_eq!(given, ["model-path", "max-running-requests"]);
+        let names: Vec<_> = command.flags.iter().map(|given| &*given.name).collect();
+        assert_eq!(names, ["model-path", "max-running-requests"]);
     }
 }

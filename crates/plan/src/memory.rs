@@ -52,7 +52,6 @@ impl Lengths {
     }
 }
 
-/// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum MemoryError {
     #[error("{engine} refuses these flags: {message}{}", nearest.as_ref().map_or(String::new(), |name| format!("; the nearest name is {name}")))]

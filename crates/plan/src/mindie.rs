@@ -166,15 +166,15 @@ fn edited(file: &str, settings: &[(String, Value)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::given;
 
     #[test]
     fn the_command_names_model_cards_and_every_setting() {
-        let flags = [
+        let flags = given(&[
             ("tensor-parallel-size", "4"),
             ("max-model-len", "2816"),
             ("gpu-memory-utilization", "0.9"),
-        ];
-        let flags = flags.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        ]);
         let command = started("Qwen/Qwen3-32B", &flags);
         for said in [
             r#".BackendConfig.ModelDeployConfig.ModelConfig[0].modelName = "Qwen3-32B""#,
@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn workers_of_two_kinds_are_told_apart_by_the_files_of_their_host() {
-        let flags = [
-            ("tensor-parallel-size".to_owned(), Some("2".to_owned())),
-            ("NPU_MEMORY_FRACTION".to_owned(), Some("0.9".to_owned())),
-        ];
+        let flags = given(&[
+            ("tensor-parallel-size", "2"),
+            ("NPU_MEMORY_FRACTION", "0.9"),
+        ]);
         let command = started_apart("Qwen/Qwen3-32B", &flags, [1, 3]);
         for said in [
             r#".ServerConfig.inferMode = "dmi""#,

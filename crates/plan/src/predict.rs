@@ -197,6 +197,7 @@ fn in_streams(config: EngineConfig, work: &Work, streams: u32, seed: u64, keep: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::given;
     use crate::means::Means;
     use crate::work::Sizes;
     use inferometer_core::length::Distribution as Lengths;
@@ -343,7 +344,7 @@ mod tests {
         };
         let timing = Timing::shipped(&ascend.device);
         let rate = |batch: &str| {
-            let flags = [("maxPrefillBatchSize".to_owned(), Some(batch.to_owned()))];
+            let flags = given(&[("maxPrefillBatchSize", batch)]);
             let config = ascend.start(&flags, &timing).unwrap();
             let names = ascend.settled(&flags, &timing).unwrap();
             assert!(names.iter().any(|(name, _)| name == "maxBatchSize"));
@@ -362,7 +363,7 @@ mod tests {
         };
         let error = elsewhere.start(&[], &timing).unwrap_err().to_string();
         assert!(error.contains("Ascend"), "{error}");
-        let unknown = [("maxSpeed".to_owned(), Some("9".to_owned()))];
+        let unknown = given(&[("maxSpeed", "9")]);
         let error = ascend.start(&unknown, &timing).unwrap_err().to_string();
         assert!(error.contains("maxSpeed"), "{error}");
     }
@@ -383,11 +384,7 @@ mod tests {
     fn a_flag_at_its_default_is_as_if_it_were_not_given() {
         let subject = subject();
         let timing = Timing::shipped(&subject.device);
-        let settled = |flags: &[(&str, &str)]| {
-            let flag = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).into()));
-            let flags: Vec<Flag> = flags.iter().map(flag).collect();
-            subject.settled(&flags, &timing).unwrap()
-        };
+        let settled = |flags: &[(&str, &str)]| subject.settled(&given(flags), &timing).unwrap();
         let bare = settled(&[]);
         let usual = [
             ("tensor-parallel-size", "1"),
@@ -400,7 +397,7 @@ mod tests {
 
     #[test]
     fn requests_that_are_too_long_are_refused_and_never_cut() {
-        let config = config(&[("max-model-len".to_owned(), Some("1024".to_owned()))]);
+        let config = config(&given(&[("max-model-len", "1024")]));
         let sizes = |input, output| Sizes { input, output };
         let trace = [
             sizes(100, 8),
@@ -427,7 +424,7 @@ mod tests {
 
     #[test]
     fn what_the_engine_refuses_is_an_error_in_its_words() {
-        let flags = vec![("max-num-seqs".to_owned(), Some("0".to_owned()))];
+        let flags = given(&[("max-num-seqs", "0")]);
         let timing = Timing::shipped(&subject().device);
         assert!(matches!(
             subject().start(&flags, &timing),

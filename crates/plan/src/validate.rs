@@ -58,7 +58,6 @@ pub enum Quantity {
     Ttft,
 }
 
-/// Why a row is not predicted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub enum NotPredicted {
     #[error("the row does not say how many workers computed prompts and how many answered")]

@@ -124,7 +124,6 @@ impl<T> Context<T> for Option<T> {
     }
 }
 
-/// Leaves with a message.
 macro_rules! bail {
     ($($text:tt)*) => {
         return Err($crate::error::RunnerError::Message(format!($($text)*)))

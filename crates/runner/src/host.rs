@@ -17,7 +17,6 @@ pub fn host() -> Host {
     }
 }
 
-/// The host's name, for people.
 pub fn name() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()

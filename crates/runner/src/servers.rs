@@ -326,7 +326,6 @@ impl Servers {
         }
     }
 
-    /// A log for each start.
     fn new_log(&self) -> PathBuf {
         let numbered = (2..).map(|number| format!("engine-{number}.log"));
         std::iter::once("engine.log".to_owned())

@@ -363,19 +363,15 @@ mod tests {
 
     #[test]
     fn limits_have_defaults_and_two_names() {
-        let chat = |more: Value| {
-            let mut body = json!({"messages": [{"content": "a"}], "ignore_eos": true});
-            body.as_object_mut()
-                .unwrap()
-                .append(more.clone().as_object_mut().unwrap());
+        let chat = |mut body: Value| {
+            body["messages"] = json!([{"content": "a"}]);
+            body["ignore_eos"] = true.into();
             parse(Api::Chat, body).unwrap().output_tokens
         };
         assert_eq!(chat(json!({})), 128);
         assert_eq!(chat(json!({"max_tokens": 5})), 5);
-        assert_eq!(
-            chat(json!({"max_tokens": 5, "max_completion_tokens": 6})),
-            6
-        );
+        let both = json!({"max_tokens": 5, "max_completion_tokens": 6});
+        assert_eq!(chat(both), 6);
         let plain = json!({"prompt": "a", "ignore_eos": true});
         assert_eq!(parse(Api::Completions, plain).unwrap().output_tokens, 16);
     }
@@ -384,67 +380,55 @@ mod tests {
     fn too_long_a_request_is_refused_in_vllms_words() {
         let body = json!({"prompt": "a b c", "max_tokens": 32_768});
         let text = message(parse(Api::Completions, body));
-        assert!(
-            text.contains(
-                "This model's maximum context length is 32768 tokens. However, you requested \
-                 32771 tokens (3 in the prompt, 32768 in the completion)."
-            ),
-            "{text}"
-        );
+        let said = "This model's maximum context length is 32768 tokens. However, you requested \
+                    32771 tokens (3 in the prompt, 32768 in the completion).";
+        assert!(text.contains(said), "{text}");
     }
 
     #[test]
     fn wrong_bodies_are_refused() {
         let config = Config::default();
-        for body in [
-            "",
-            "{",
-            "[]",
-            "{}",
-            r#"{"prompt": 5}"#,
-            r#"{"prompt": ["a", "b"]}"#,
-            r#"{"prompt": []}"#,
-            r#"{"prompt": "a", "max_tokens": 0}"#,
-            r#"{"prompt": "a", "max_tokens": -1}"#,
-            r#"{"prompt": "a", "max_tokens": 2, "min_tokens": 3}"#,
-            r#"{"prompt": "a", "stream": "yes"}"#,
-            r#"{"prompt": "a", "n": 2}"#,
-        ] {
-            let refusal = CompletionRequest::parse(Api::Completions, body.as_bytes(), &config, 0)
-                .unwrap_err();
-            assert_eq!(refusal.status, 400, "{body}");
+        let prompts =
+            ["5", r#"["a", "b"]"#, "[]"].map(|prompt| format!(r#"{{"prompt": {prompt}}}"#));
+        let more = [
+            r#""max_tokens": 0"#,
+            r#""max_tokens": -1"#,
+            r#""max_tokens": 2, "min_tokens": 3"#,
+            r#""stream": "yes""#,
+            r#""n": 2"#,
+        ];
+        let more = more.map(|more| format!(r#"{{"prompt": "a", {more}}}"#));
+        let bodies = prompts.iter().chain(&more).map(String::as_str);
+        for body in bodies.chain(["", "{", "[]", "{}"]) {
+            let refusal = CompletionRequest::parse(Api::Completions, body.as_bytes(), &config, 0);
+            assert_eq!(refusal.unwrap_err().status, 400, "{body}");
         }
         let other = json!({"prompt": "a", "model": "other"});
         assert_eq!(parse(Api::Completions, other).unwrap_err().status, 404);
-        assert_eq!(
-            parse(Api::Chat, json!({"messages": []}))
-                .unwrap_err()
-                .status,
-            400
-        );
+        let empty = parse(Api::Chat, json!({"messages": []}));
+        assert_eq!(empty.unwrap_err().status, 400);
     }
 
     #[test]
     fn fields_can_be_made_unwelcome() {
+        let faults = "reject-field=ignore_eos,require-max-completion-tokens";
         let config = Config {
-            faults: "reject-field=ignore_eos,require-max-completion-tokens"
-                .parse()
-                .unwrap(),
+            faults: faults.parse().unwrap(),
             ..Config::default()
         };
-        let status = |body: Value| {
-            CompletionRequest::parse(Api::Chat, body.to_string().as_bytes(), &config, 0)
-                .map_or_else(|refusal| refusal.status, |_| 200)
-        };
-        let messages = json!([{"role": "user", "content": "a"}]);
-        assert_eq!(
-            status(json!({"messages": messages, "ignore_eos": true})),
-            422
-        );
-        assert_eq!(status(json!({"messages": messages, "max_tokens": 5})), 400);
-        assert_eq!(
-            status(json!({"messages": messages, "max_completion_tokens": 5})),
-            200
-        );
+        for (field, value, status) in [
+            ("ignore_eos", json!(true), Some(422)),
+            ("max_tokens", json!(5), Some(400)),
+            ("max_completion_tokens", json!(5), None),
+        ] {
+            let body = json!({"messages": [{"role": "user", "content": "a"}], field: value});
+            let body = body.to_string();
+            let parsed = CompletionRequest::parse(Api::Chat, body.as_bytes(), &config, 0);
+            assert_eq!(
+                parsed.err().map(|refusal| refusal.status),
+                status,
+                "{field}"
+            );
+        }
     }
 }

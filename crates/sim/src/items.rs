@@ -231,11 +231,8 @@ mod tests {
 
     #[test]
     fn each_text_has_its_item() {
-        let two = answer(
-            ItemsApi::Embeddings,
-            json!({"input": ["a b", "c"], "dimensions": 5}),
-        );
-        let two = two.unwrap();
+        let two = json!({"input": ["a b", "c"], "dimensions": 5});
+        let two = answer(ItemsApi::Embeddings, two).unwrap();
         assert_eq!(two["data"].as_array().unwrap().len(), 2);
         assert_eq!(two["data"][1]["embedding"].as_array().unwrap().len(), 5);
         assert_eq!(two["usage"]["prompt_tokens"], 3);
@@ -266,10 +263,8 @@ mod tests {
             json!({"input": "a", "stream": true}),
             json!({"input": "a", "model": "other"}),
         ] {
-            assert!(
-                answer(ItemsApi::Embeddings, body.clone()).is_err(),
-                "{body}"
-            );
+            let answer = answer(ItemsApi::Embeddings, body.clone());
+            assert!(answer.is_err(), "{body}");
         }
     }
 }

@@ -62,26 +62,16 @@ mod tests {
     #[test]
     fn a_prompt_of_mostly_chinese_signs_is_chinese() {
         assert_eq!(Language::of("请续写下文，TTFT 不变。"), Language::Chinese);
-        for other in [
-            "",
-            "Write 500 characters about 河流.",
-            "12 34",
-            "日本のテキストです",
-        ] {
+        let others = "|Write 500 characters about 河流.|12 34|日本のテキストです";
+        for other in others.split('|') {
             assert_eq!(Language::of(other), Language::English, "{other}");
         }
-        let body = json!({"messages": [
+        let of_body = |body: serde_json::Value| Language::of_body(body.as_object().unwrap());
+        let chat = json!({"messages": [
             {"role": "system", "content": "You help."},
             {"role": "user", "content": "请写一个关于花园和邻居的故事。"},
         ]});
-        assert_eq!(
-            Language::of_body(body.as_object().unwrap()),
-            Language::Chinese
-        );
-        let ids = json!({"prompt": [1, 2, 3]});
-        assert_eq!(
-            Language::of_body(ids.as_object().unwrap()),
-            Language::English
-        );
+        assert_eq!(of_body(chat), Language::Chinese);
+        assert_eq!(of_body(json!({"prompt": [1, 2, 3]})), Language::English);
     }
 }

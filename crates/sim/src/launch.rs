@@ -67,7 +67,6 @@ pub struct Launch {
     pub fp8_cache: Option<Fp8Cache>,
 }
 
-/// Why an engine does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     #[error(transparent)]

@@ -109,34 +109,25 @@ mod tests {
 
     #[test]
     fn a_form_that_is_none_is_refused_with_what_is_wrong() {
-        let many = "--b 1\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n".repeat(65);
-        let long = format!("--b 1\r\nA: {}", "x".repeat(5000));
-        for (content_type, body, wrong) in [
-            ("application/json", "{}", "boundary"),
-            ("multipart/form-data", "--b 1--", "boundary"),
-            ("multipart/form-data; boundary=", "--b 1--", "boundary"),
-            (TYPE, "nothing", "Did not find"),
-            (TYPE, "--b 1 and more", "line end"),
-            (
-                TYPE,
-                "--b 1\r\nA: b\r\n\r\nx\r\n--b 1--",
-                "Content-Disposition",
-            ),
-            (
-                TYPE,
-                "--b 1\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b 1--",
-                "no name",
-            ),
-            (
-                TYPE,
-                "--b 1\r\nContent-Disposition: a; name=b\r\n\r\nx",
-                "does not end",
-            ),
-            (TYPE, &long, "head"),
-            (TYPE, &many, "Too many"),
-        ] {
+        let refused = |content_type: &str, body: &str, wrong: &str| {
             let refused = parts(content_type, body.as_bytes()).unwrap_err();
             assert!(refused.contains(wrong), "{body:.40}: {refused}");
-        }
+        };
+        refused("application/json", "{}", "boundary");
+        refused("multipart/form-data", "--b 1--", "boundary");
+        refused("multipart/form-data; boundary=", "--b 1--", "boundary");
+        refused(TYPE, "nothing", "Did not find");
+        refused(TYPE, "--b 1 and more", "line end");
+        let part = |head: &str, end: &str| format!("--b 1\r\n{head}\r\n\r\nx{end}");
+        let ended = "\r\n--b 1--";
+        refused(TYPE, &part("A: b", ended), "Content-Disposition");
+        let nameless = part("Content-Disposition: form-data", ended);
+        refused(TYPE, &nameless, "no name");
+        let endless = part("Content-Disposition: a; name=b", "");
+        refused(TYPE, &endless, "does not end");
+        let long = format!("--b 1\r\nA: {}", "x".repeat(5000));
+        refused(TYPE, &long, "head");
+        let many = part("Content-Disposition: form-data; name=a", "\r\n").repeat(65);
+        refused(TYPE, &many, "Too many");
     }
 }

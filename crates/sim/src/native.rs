@@ -320,17 +320,11 @@ mod tests {
         }
     }
 
-    const PATHS: [&str; 5] = [
-        "/api/chat",
-        "/api/generate",
-        "/completion",
-        "/generate",
-        "/v1/responses",
-    ];
+    const PATHS: &str = "/api/chat /api/generate /completion /generate /v1/responses";
 
     #[test]
     fn each_endpoint_keeps_the_limit_of_its_own_field() {
-        for path in PATHS {
+        for path in PATHS.split(' ') {
             let mut body = asking(path, "hello", Some(700));
             body["ignore_eos"] = true.into();
             assert_eq!(tokens(path, body), 700, "{path}");
@@ -340,7 +334,7 @@ mod tests {
     #[test]
     fn without_a_limit_an_answer_is_as_long_as_its_prompt_asks_but_for_sglang() {
         let prompt = "Continue. Write about 4000 characters.";
-        for path in PATHS {
+        for path in PATHS.split(' ') {
             let free = tokens(path, asking(path, prompt, None));
             match path {
                 "/generate" => assert!(free <= 128, "{path}: {free}"),

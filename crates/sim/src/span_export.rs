@@ -218,10 +218,8 @@ mod tests {
     #[test]
     fn an_endpoint_is_a_plain_url() {
         let endpoint = Endpoint::parse("http://127.0.0.1:4318/v1/traces").unwrap();
-        assert_eq!(
-            (endpoint.host.as_str(), endpoint.path.as_str()),
-            ("127.0.0.1:4318", "/v1/traces")
-        );
+        assert_eq!(endpoint.host.as_str(), "127.0.0.1:4318");
+        assert_eq!(endpoint.path.as_str(), "/v1/traces");
         assert_eq!(Endpoint::parse("http://h:1").unwrap().path, "/");
         assert_eq!(Endpoint::parse("grpc://h:1"), None);
     }

@@ -11,7 +11,6 @@ const DEEPEST: usize = 16;
 /// What a request has answered in place of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Structured {
-    /// The tool that is called.
     pub(crate) tool: Option<String>,
     pub(crate) json: String,
 }

@@ -166,7 +166,6 @@ impl Tokenizer {
         }
     }
 
-    /// Whether words stand for tokens.
     pub(crate) fn is_words(&self) -> bool {
         matches!(*self.cutter, Cutter::Words)
     }

@@ -146,21 +146,19 @@ mod tests {
 
     #[test]
     fn what_vllm_refuses_is_refused() {
-        for (fields, sound, says) in [
-            (&[("model", "other")][..], wav(8000), "other"),
-            (
-                &[("stream_include_usage", "true")],
-                wav(8000),
-                "stream=True",
-            ),
-            (&[("response_format", "srt")], wav(8000), "response_format"),
-            (&[], b"no sound".to_vec(), "unsupported audio"),
-            (&[], wav(8_000_000), "maximum context"),
-            (&[("stream", "perhaps")], wav(8000), "stream"),
+        for (field, value, says) in [
+            ("model", "other", "other"),
+            ("stream_include_usage", "true", "stream=True"),
+            ("response_format", "srt", "response_format"),
+            ("stream", "perhaps", "stream"),
         ] {
-            let refused = asked(fields, &sound).unwrap_err().body;
+            let refused = asked(&[(field, value)], &wav(8000)).unwrap_err().body;
             assert!(refused.contains(says), "{refused}");
         }
+        let no_sound = asked(&[], b"no sound").unwrap_err().body;
+        assert!(no_sound.contains("unsupported audio"), "{no_sound}");
+        let long = asked(&[], &wav(8_000_000)).unwrap_err().body;
+        assert!(long.contains("maximum context"), "{long}");
         let config = Config::default();
         let refused = |kind: &str, body: &[u8]| parse(kind, body, &config).unwrap_err().body;
         assert!(refused("application/json", b"{}").contains("boundary"));

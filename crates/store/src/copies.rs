@@ -12,7 +12,6 @@ use std::path::Path;
 /// What was carried of a result, and where to.
 const LOG_FILE: &str = "upload.json";
 
-/// Name and version of its form.
 const LOG_SCHEMA: &str = "inferometer.upload/1";
 
 /// The files by which results are known, in the order in which they are carried after all others
@@ -183,9 +182,10 @@ mod tests {
 
     #[test]
     fn what_makes_it_a_result_is_carried_last() {
+        let records = "records/rank=0/records.parquet";
         let (_kept, folder) = made(&[
             "scenario.toml",
-            "records/rank=0/records.parquet",
+            records,
             "summary.json",
             "SHA256SUMS",
             "report.html.partial",
@@ -193,36 +193,22 @@ mod tests {
         ]);
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", folder.join("link")).unwrap();
-        assert_eq!(
-            files(&folder).unwrap(),
-            [
-                "records/rank=0/records.parquet",
-                "SHA256SUMS",
-                "summary.json",
-                "scenario.toml"
-            ]
-        );
-        let (_kept, sweep) = made(&[
-            "trials.jsonl",
-            "sweep.json",
-            "SHA256SUMS",
-            "points/a/scenario.toml",
-            "points/a/summary.json",
-            "points/a/records/records.parquet",
-        ]);
-        assert_eq!(
-            files(&sweep).unwrap(),
-            [
-                "points/a/records/records.parquet",
-                "points/a/summary.json",
-                "points/a/scenario.toml",
-                "SHA256SUMS",
-                "sweep.json",
-                "trials.jsonl"
-            ]
-        );
+        let last = ["SHA256SUMS", "summary.json", "scenario.toml"];
+        assert_eq!(files(&folder).unwrap(), [&[records][..], &last].concat());
+        let run = ["records/records.parquet", "summary.json", "scenario.toml"];
+        let run = run.map(|file| format!("points/a/{file}"));
+        let heads_of_sweep = ["SHA256SUMS", "sweep.json", "trials.jsonl"];
+        let all: Vec<&str> = run
+            .iter()
+            .map(String::as_str)
+            .chain(heads_of_sweep)
+            .collect();
+        let mut names = all.clone();
+        names.reverse();
+        let (_kept, sweep) = made(&names);
+        assert_eq!(files(&sweep).unwrap(), all);
         let heads: Vec<String> = heads(&sweep).unwrap().into_iter().map(|it| it.0).collect();
-        assert_eq!(heads, ["SHA256SUMS", "sweep.json", "trials.jsonl"]);
+        assert_eq!(heads, heads_of_sweep);
     }
 
     #[test]

@@ -52,9 +52,7 @@ pub enum StorageError {
     )]
     Newer {
         path: PathBuf,
-        /// The form that was found.
         found: String,
-        /// The form that is known.
         known: String,
     },
 }

@@ -69,12 +69,10 @@ pub struct ClientPulse {
 }
 
 impl<'a> Entry<'a> {
-    /// `record` has begun.
     pub fn begin(record: &'a Record) -> Self {
         Entry::Begin(Cow::Borrowed(record))
     }
 
-    /// `record` is complete.
     pub fn end(record: &'a Record) -> Self {
         Entry::End(Cow::Borrowed(record))
     }

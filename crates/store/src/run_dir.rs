@@ -89,7 +89,6 @@ const SCENARIO_HEAD: &str = "\
 
 ";
 
-/// The directory of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDir {
     path: PathBuf,
@@ -231,7 +230,6 @@ impl RunDir {
         Ok(None)
     }
 
-    /// Whether some process is still measuring.
     pub fn is_running(&self) -> bool {
         journal::is_being_written(&self.journal_path())
     }

@@ -163,7 +163,6 @@ pub enum SweepError {
     Storage(#[from] StorageError),
 }
 
-/// The directory of one sweep.
 #[derive(Debug)]
 pub struct SweepDir {
     path: PathBuf,

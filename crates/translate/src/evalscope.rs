@@ -48,13 +48,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     work(translator)?;
     sampling(translator);
     if items {
-        for option in [
-            "output-tokens",
-            "max-tokens",
-            "min-tokens",
-            "temperature",
-            "top-p",
-        ] {
+        for option in "output-tokens max-tokens min-tokens temperature top-p".split(' ') {
             translator.leave_out(option);
         }
         translator.leave_out_switch("no-ignore-eos");

@@ -62,7 +62,6 @@ struct Said {
 }
 
 impl Board {
-    /// Whether it is in sight.
     pub fn is_shown(&self) -> bool {
         self.shown.load(SeqCst)
     }

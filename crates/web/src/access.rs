@@ -138,10 +138,8 @@ mod tests {
             "127.0.0.1:7470",
             "[::1]:7470",
         ] {
-            assert_eq!(
-                status(&open, &format!("GET / HTTP/1.1\r\nHost: {host}")),
-                None
-            );
+            let head = format!("GET / HTTP/1.1\r\nHost: {host}");
+            assert_eq!(status(&open, &head), None);
         }
         for head in [
             "GET / HTTP/1.1\r\nHost: evil.example:7470",

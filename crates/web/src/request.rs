@@ -28,7 +28,6 @@ pub struct Request {
     headers: BTreeMap<String, String>,
 }
 
-/// Why there is no request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadRequest {
     /// The connection ended, or was silent too long.

@@ -406,7 +406,6 @@ impl LaunchCommand {
             .map_or(port, |(outer, _)| *outer)
     }
 
-    /// The whole command again, as words.
     pub fn to_words(&self) -> Vec<String> {
         let mut inner = self.program.clone();
         if self.takes_positional_model()

@@ -273,21 +273,6 @@ mod tests {
         (defaults.tokens, defaults.seqs)
     }
 
-    #[test]
-    fn batch_defaults_follow_the_device() {
-        let new = Version::new(0, 32, 0);
-        assert_eq!(server(new, &gpu("NVIDIA B200", 180.0)), (16384, 1024));
-        assert_eq!(server(new, &gpu("NVIDIA H200", 139.8)), (8192, 1024));
-        assert_eq!(
-            server(new, &gpu("NVIDIA A100-SXM4-80GB", 79.2)),
-            (2048, 256)
-        );
-        assert_eq!(server(new, &gpu("NVIDIA L40S", 44.4)), (2048, 256));
-        let script =
-            vllm_batch_defaults(new, &gpu("NVIDIA H200", 139.8), UsageContext::LlmClass, 1);
-        assert_eq!(script.tokens, 16384);
-    }
-
     /// What the function of vLLM 0.32 gave for pretended devices.
     #[test]
     fn batch_defaults_are_those_of_the_real_function() {

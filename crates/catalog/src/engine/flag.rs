@@ -280,25 +280,15 @@ mod tests {
     #[test]
     fn all_shipped_tables_parse_and_name_each_flag_once_per_version() {
         for &engine in EngineKind::VARIANTS {
-            for flag in table(engine) {
-                let twins = table(engine)
-                    .iter()
-                    .filter(|other| other.name == flag.name)
-                    .count();
-                assert_eq!(twins, 1, "{engine} {}", flag.name);
-                assert!(
-                    !flag.modelled || !flag.help.is_empty(),
-                    "{engine} {}",
-                    flag.name
-                );
-                if let Some(default) = flag.default_in(engine.newest())
-                    && flag.kind.is_number()
-                {
-                    assert!(
-                        flag.parse(default).is_ok(),
-                        "{engine} {} {default}",
-                        flag.name
-                    );
+            let table = table(engine);
+            for flag in table {
+                let name = &flag.name;
+                let twins = table.iter().filter(|other| other.name == *name).count();
+                assert_eq!(twins, 1, "{engine} {name}");
+                assert!(!flag.modelled || !flag.help.is_empty(), "{engine} {name}");
+                let default = flag.default_in(engine.newest());
+                if let Some(default) = default.filter(|_| flag.kind.is_number()) {
+                    assert!(flag.parse(default).is_ok(), "{engine} {name} {default}");
                 }
             }
         }
@@ -308,35 +298,19 @@ mod tests {
 
     #[test]
     fn flags_come_and_go_with_versions() {
-        let names = |version| -> Vec<&str> {
-            flags(EngineKind::Vllm, version)
-                .iter()
-                .map(|flag| flag.name.as_str())
-                .collect()
+        let has = |version, name: &str| {
+            let all = flags(EngineKind::Vllm, version);
+            all.iter().any(|flag| flag.name == name)
         };
-        for gone in [
-            "scheduler-delay-factor",
-            "use-v2-block-manager",
-            "num-scheduler-steps",
-            "swap-space",
-        ] {
-            assert!(
-                names(OLD).contains(&gone) && !names(NEW).contains(&gone),
-                "{gone}"
-            );
+        let gone = "scheduler-delay-factor use-v2-block-manager num-scheduler-steps swap-space";
+        for name in gone.split(' ') {
+            assert!(has(OLD, name) && !has(NEW, name), "{name}");
         }
-        for new in [
-            "stream-interval",
-            "kv-offloading-size",
-            "performance-mode",
-            "async-scheduling",
-        ] {
-            assert!(
-                !names(OLD).contains(&new) && names(NEW).contains(&new),
-                "{new}"
-            );
+        let new = "stream-interval kv-offloading-size performance-mode async-scheduling";
+        for name in new.split(' ') {
+            assert!(!has(OLD, name) && has(NEW, name), "{name}");
         }
-        assert!(names(OLD).contains(&"disable-custom-all-reduce"));
+        assert!(has(OLD, "disable-custom-all-reduce"));
     }
 
     #[test]
@@ -350,26 +324,16 @@ mod tests {
     #[test]
     fn spellings_are_found_as_the_engine_finds_them() {
         let found = |spelled: &str| lookup(EngineKind::Vllm, Some(NEW), spelled);
-        let on = |flag| Lookup::Found { flag, on: true };
-        assert_eq!(found("--max_num_seqs"), on("max-num-seqs"));
-        assert_eq!(found("-tp"), on("tensor-parallel-size"));
-        assert_eq!(found("--max-num-seq"), on("max-num-seqs"));
+        let switched = |flag, on| Lookup::Found { flag, on };
+        assert_eq!(found("--max_num_seqs"), switched("max-num-seqs", true));
+        assert_eq!(found("-tp"), switched("tensor-parallel-size", true));
+        assert_eq!(found("--max-num-seq"), switched("max-num-seqs", true));
         assert!(matches!(found("--max-num"), Lookup::Ambiguous(_)));
-        assert_eq!(
-            found("--no-enable-prefix-caching"),
-            Lookup::Found {
-                flag: "enable-prefix-caching",
-                on: false
-            }
-        );
+        let off = found("--no-enable-prefix-caching");
+        assert_eq!(off, switched("enable-prefix-caching", false));
         assert_eq!(found("--nonsense"), Lookup::Unknown);
-        assert_eq!(
-            lookup(EngineKind::LlamaServer, None, "-nocb"),
-            Lookup::Found {
-                flag: "cont-batching",
-                on: false
-            }
-        );
+        let llama = lookup(EngineKind::LlamaServer, None, "-nocb");
+        assert_eq!(llama, switched("cont-batching", false));
     }
 
     #[test]

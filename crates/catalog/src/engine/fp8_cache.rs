@@ -63,32 +63,20 @@ mod tests {
 
     #[test]
     fn a_cache_in_fp8_is_converted_or_refused_where_the_card_has_none() {
+        use Fp8Cache::{ByFlashInfer, Converted, Refused};
         let of = |device: &str, version, dtype: &str| {
             let capability = Device::named(device).unwrap().capability;
             Fp8Cache::of(EngineKind::Vllm, version, dtype, capability)
         };
         let (old, new) = (Version::new(0, 6, 3), Version::new(0, 11, 0));
         for (device, dtype, then, now) in [
-            (
-                "v100-32g",
-                "fp8",
-                Some(Fp8Cache::Converted),
-                Some(Fp8Cache::Refused),
-            ),
-            (
-                "a100-80g",
-                "fp8_e5m2",
-                Some(Fp8Cache::Converted),
-                Some(Fp8Cache::ByFlashInfer),
-            ),
+            ("v100-32g", "fp8", Some(Converted), Some(Refused)),
+            ("a100-80g", "fp8_e5m2", Some(Converted), Some(ByFlashInfer)),
             ("a100-80g", "auto", None, None),
             ("h100", "fp8", None, None),
         ] {
-            assert_eq!(
-                (of(device, old, dtype), of(device, new, dtype)),
-                (then, now),
-                "{device}"
-            );
+            let found = (of(device, old, dtype), of(device, new, dtype));
+            assert_eq!(found, (then, now), "{device}");
         }
     }
 }

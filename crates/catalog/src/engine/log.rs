@@ -1,7 +1,7 @@
 //! Lines of engines' logs: one table to write them (the simulated engine) and to read them
 //! (the launcher), so that both agree.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::failure_class::FailureClass;
 use super::{EngineKind, Version};
@@ -12,16 +12,15 @@ mod table;
 
 use table::{LINES, Line};
 
-#[derive(Clone, Debug, PartialEq, Serialize, strum::EnumDiscriminants)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::EnumDiscriminants)]
 #[serde(rename_all = "kebab-case")]
-#[strum_discriminants(name(Name), vis(pub(self)))]
+#[strum_discriminants(name(Name), vis(pub(self)), derive(Deserialize, strum::IntoStaticStr))]
+#[strum_discriminants(serde(rename_all = "kebab-case"), strum(serialize_all = "kebab-case"))]
 pub enum Fact {
     Version(String),
-    /// The length that it serves.
     MaxModelLen {
         tokens: u64,
     },
-    /// The weights are in memory.
     WeightsLoaded {
         /// Memory that they take on one device.
         gib: f64,
@@ -116,7 +115,6 @@ pub enum Fact {
         /// The length that would fit, where the engine says.
         fitting: Option<u64>,
     },
-    /// An allocation on the device failed.
     DeviceOutOfMemory,
     /// The weights are in memory, and nothing is left to compute with.
     NoMemoryForWork,
@@ -124,9 +122,7 @@ pub enum Fact {
     EngineCoreKilled,
     /// The engine behind the API died; the cause stands above.
     EngineCoreFailed,
-    /// Somebody else has the port.
     AddressInUse,
-    /// The model is not there.
     ModelMissing,
     /// A rule about flags is broken; the engine's words.
     Refused(String),
@@ -159,10 +155,10 @@ pub fn read_line(engine: EngineKind, line: &str) -> Option<Fact> {
     LINES
         .iter()
         .filter(|known| engine == EngineKind::Custom || known.engine == engine)
-        .filter(|known| known.name != Name::Refused || !is_of_compiler(line))
+        .filter(|known| known.fact != Name::Refused || !is_of_compiler(line))
         .find_map(|known| {
-            let slots = pattern::read(known.text, line)?;
-            slots::fact(known.name, &slots)
+            let slots = pattern::read(&known.text, line)?;
+            slots::fact(known.fact, slots)
         })
 }
 
@@ -181,27 +177,27 @@ pub fn write_line(engine: EngineKind, version: Version, fact: &Fact) -> Option<S
     written(engine, version, fact).map(|(_, text)| text)
 }
 
-/// The first line that has as many places as the fact has values.
+/// The first line with a place for each value of the fact, and for nothing else.
 fn written(engine: EngineKind, version: Version, fact: &Fact) -> Option<(&'static Line, String)> {
     let slots = slots::slots(fact);
     let mut lines = lines_of(engine, version, fact.into());
-    lines.find_map(|line| Some((line, pattern::write(line.text, &slots)?)))
+    lines.find_map(|line| Some((line, pattern::write(&line.text, &slots)?)))
 }
 
 /// The line after which this engine answers requests.
 pub fn ready_line(engine: EngineKind) -> Option<&'static str> {
     let mut lines = lines_of(engine, engine.newest(), Name::Ready);
-    lines.next().map(|line| line.text)
+    lines.next().map(|line| line.text.as_str())
 }
 
 fn lines_of(
     engine: EngineKind,
     version: Version,
-    name: Name,
+    fact: Name,
 ) -> impl Iterator<Item = &'static Line> {
     LINES.iter().filter(move |line| {
         line.engine == engine
-            && line.name == name
+            && line.fact == fact
             && line.since.is_none_or(|since| version >= since)
             && line.until.is_none_or(|until| version < until)
     })

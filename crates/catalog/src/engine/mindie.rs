@@ -26,7 +26,6 @@ pub struct Config {
 }
 
 with_defaults! {
-    /// `ServerConfig`.
     #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
     #[serde(default, rename_all = "camelCase")]
     pub struct Server {
@@ -43,7 +42,6 @@ with_defaults! {
         pub e2e_timeout: u64 = 600,
     }
 
-    /// `BackendConfig`.
     #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
     #[serde(default, rename_all = "camelCase")]
     pub struct Backend {
@@ -56,7 +54,6 @@ with_defaults! {
         pub schedule: Schedule = Schedule::default(),
     }
 
-    /// `ModelDeployConfig`.
     #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
     #[serde(default, rename_all = "camelCase")]
     pub struct Deploy {
@@ -70,7 +67,6 @@ with_defaults! {
         pub models: Vec<Model> = vec![Model::default()],
     }
 
-    /// One entry of `ModelConfig`.
     #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
     #[serde(default, rename_all = "camelCase")]
     pub struct Model {
@@ -82,7 +78,6 @@ with_defaults! {
         pub backend_type: String = "atb".into(),
     }
 
-    /// `ScheduleConfig`.
     #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
     #[serde(default, rename_all = "camelCase")]
     pub struct Schedule {

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::command::GivenFlag;
 use super::{EngineKind, Form, Value, Version, flag, value};
 
-/// The rule that a configuration breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {

@@ -201,73 +201,16 @@ mod tests {
         ModelLimits::of(&Model::named("qwen2.5-7b").unwrap())
     }
 
-    fn repaired(line: &str) -> String {
-        let command = LaunchCommand::parse_line(line).unwrap();
-        repair(&command, NEW, &h100(4), &model())
-            .unwrap()
-            .command
-            .to_string()
-    }
-
     #[test]
-    fn repairs_are_small() {
-        for (bad, good) in [
-            ("--max-num-seqs 4", "--max-num-seqs 4"),
-            (
-                "--max-num-batched-tokens 64 --max-num-seqs 128",
-                "--max-num-batched-tokens 64 --max-num-seqs 64",
-            ),
-            (
-                "--no-enable-chunked-prefill --max-num-batched-tokens 512 --max-num-seqs 8",
-                "--no-enable-chunked-prefill --max-num-batched-tokens 32768 --max-num-seqs 8",
-            ),
-            ("--max-model-len 1M", "--max-model-len 32768"),
-            ("-tp 3", "--tensor-parallel-size 2"),
-            ("-tp 4 -pp 2", "-tp 4 --pipeline-parallel-size 1"),
-            (
-                "--enable-chunked-prefill false",
-                "--no-enable-chunked-prefill",
-            ),
-            ("--use-v2-block-manager --nonsense 1 stray", ""),
-            ("--gpu-memory-utilization 1.5", "--gpu-memory-utilization 1"),
-            ("--block-size 20", "--block-size 16"),
-        ] {
-            let good = format!("vllm serve m {good}");
-            assert_eq!(
-                repaired(&format!("vllm serve m {bad}")),
-                good.trim_end(),
-                "{bad}"
-            );
-        }
-    }
-
-    #[test]
-    fn other_engines_are_mended_by_their_own_rules() {
-        let sglang = "python -m sglang.launch_server --model-path m";
-        let llama = "llama-server -m x.gguf";
-        for (bad, good) in [
-            (format!("{sglang} --tp 3"), format!("{sglang} --tp-size 2")),
-            (
-                format!("{sglang} --chunked-prefill-size 1000 --page-size 64"),
-                format!("{sglang} --chunked-prefill-size 960 --page-size 64"),
-            ),
-            (
-                format!("{llama} -ctv q8_0 -fa off"),
-                format!("{llama} -ctv q8_0 --flash-attn on"),
-            ),
-            (format!("{llama} --cache-type-k q9"), llama.to_owned()),
-        ] {
-            let command = LaunchCommand::parse_line(&bad).unwrap();
+    fn repairs_are_small_and_by_the_rules_of_each_engine() {
+        let lines = include_str!("../../../../fixtures/engine/repairs.txt").lines();
+        for (bad, good) in lines.filter_map(|line| line.split_once(" => ")) {
+            let command = LaunchCommand::parse_line(bad).unwrap();
             let version = command.engine.newest();
             let mended = repair(&command, version, &h100(4), &model()).unwrap();
             assert_eq!(mended.command.to_string(), good);
+            assert_eq!(mended.changes.is_empty(), bad == good, "{bad}");
         }
-        // Each group of data-parallel attention has its own heads.
-        let legal = format!("{sglang} --tp 3 --dp 3 --enable-dp-attention");
-        let command = LaunchCommand::parse_line(&legal).unwrap();
-        let version = command.engine.newest();
-        let kept = repair(&command, version, &h100(4), &model()).unwrap();
-        assert_eq!(kept.changes, []);
     }
 
     #[test]

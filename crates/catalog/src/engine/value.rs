@@ -261,18 +261,17 @@ mod tests {
 
     #[test]
     fn bad_values_are_refused_in_the_engines_words() {
-        assert_eq!(
-            read(Kind::Int, "abc").unwrap_err(),
-            "invalid int value: 'abc'"
-        );
-        assert_eq!(
-            read(Kind::Float, "x").unwrap_err(),
-            "invalid float value: 'x'"
-        );
-        assert_eq!(
-            read(Kind::HumanInt, "many").unwrap_err(),
-            "invalid human_readable_int value: 'many'"
-        );
+        for (kind, text, said) in [
+            (Kind::Int, "abc", "invalid int value: 'abc'"),
+            (Kind::Float, "x", "invalid float value: 'x'"),
+            (
+                Kind::HumanInt,
+                "many",
+                "invalid human_readable_int value: 'many'",
+            ),
+        ] {
+            assert_eq!(read(kind, text).unwrap_err(), said);
+        }
         assert_eq!(quote("it's"), "\"it's\"");
     }
 

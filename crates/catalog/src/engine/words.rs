@@ -107,21 +107,9 @@ mod tests {
 
     #[test]
     fn a_pasted_command_over_several_lines_is_one_command() {
-        let words =
-            split("vllm serve \\\n  model/x \\\r\n --a=1 # note\n--b '{\"k\": 1}' \"a b\"\\ c &")
-                .unwrap();
-        assert_eq!(
-            words,
-            [
-                "vllm",
-                "serve",
-                "model/x",
-                "--a=1",
-                "--b",
-                "{\"k\": 1}",
-                "a b c"
-            ]
-        );
+        let pasted = "vllm serve \\\n  model/x \\\r\n --a=1 # note\n--b '{\"k\": 1}' \"a b\"\\ c &";
+        let words = split(pasted).unwrap().join("|");
+        assert_eq!(words, "vllm|serve|model/x|--a=1|--b|{\"k\": 1}|a b c");
     }
 
     #[test]

@@ -68,7 +68,6 @@ pub enum Fit {
 }
 
 impl Division {
-    /// Tokens that the cache holds.
     pub fn kv_tokens(&self) -> u64 {
         (self.blocks).saturating_mul(u64::from(self.layout.block_size))
     }

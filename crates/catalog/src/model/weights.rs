@@ -136,13 +136,6 @@ impl Model {
         narrow(count.common() + experts * count.expert + count.embedding + count.output)
     }
 
-    /// Parameters that one token uses.
-    pub fn active_parameters(&self) -> u64 {
-        let count = self.count();
-        let experts = self.experts.map_or(0, |experts| u128::from(experts.active));
-        narrow(count.common() + experts * count.expert + count.embedding + count.output)
-    }
-
     /// Parameters of the output layer, which only the last token of a sequence passes.
     pub fn output_parameters(&self) -> f64 {
         self.count().embedding as f64

@@ -191,7 +191,6 @@ impl Profiles {
     }
 }
 
-/// Why a profile is not one.
 #[derive(Debug, Error)]
 pub enum TimingError {
     /// Not TOML, or a key is missing, unknown or of the wrong kind.

@@ -116,7 +116,6 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     verdict(&answered.comparison, arguments.fail_on)
 }
 
-/// What is compared, and how.
 struct Question {
     sides: Vec<String>,
     settings: Settings,

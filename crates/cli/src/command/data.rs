@@ -1,7 +1,7 @@
 //! `inferometer data`: a data set at a glance, and its rows in another format.
 
 use crate::exit::Exit;
-use crate::options::{DataView, lang};
+use crate::options::{DataView, ViewArguments};
 use crate::output::{language, print, style};
 use crate::progress::Progress;
 use crate::session::session;
@@ -16,7 +16,6 @@ use inferometer_message::ProgressText;
 use inferometer_page::text::{self, Paint, TextStyle};
 use inferometer_report::data::{Conversion, compose, in_brief};
 use inferometer_runner::work;
-use inferometer_text::Lang;
 use inferometer_workload::data::{Surveyor, Taken, TraceWriter, to_custom};
 use inferometer_workload::survey::Survey;
 use inferometer_workload::tokenizer;
@@ -76,20 +75,11 @@ pub struct DataArguments {
     /// Where to write instead of standard output: the rows with --to, else the findings
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How to show the findings
-    #[arg(
-        long,
-        value_name = "text|json",
-        default_value = "text",
-        hide_default_value = true
-    )]
-    pub format: DataView,
+    #[command(flatten)]
+    pub view: ViewArguments,
     /// Download through this HTTP proxy [none; the environment's proxies are not used]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
-    /// Language [from the locale]
-    #[arg(long, value_name = "en|zh", value_parser = lang)]
-    pub lang: Option<Lang>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
@@ -118,7 +108,7 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
             .unwrap_or(&TokenizerName::Cl100k),
         None,
     )?;
-    let lang = language(arguments.lang);
+    let lang = language(arguments.view.lang);
     let mut progress = Progress::new(false, lang);
     let path = work::fetch(
         &data.location,
@@ -220,7 +210,7 @@ fn show(
     survey: &Survey,
     conversion: Option<&Conversion>,
 ) -> anyhow::Result<()> {
-    let lang = language(arguments.lang);
+    let lang = language(arguments.view.lang);
     if let (Some(conversion), None) = (conversion, &arguments.output) {
         say(in_brief(survey, conversion, lang));
         return Ok(());
@@ -233,7 +223,7 @@ fn show(
         },
         None => style(),
     };
-    let shown = match arguments.format {
+    let shown = match arguments.view.format {
         DataView::Text => text::render(&compose(survey, conversion, lang), style),
         DataView::Json => serde_json::to_string_pretty(survey)? + "\n",
     };

@@ -2,7 +2,7 @@
 //! does nothing but write. With a URL: what that server understands.
 
 use crate::exit::Exit;
-use crate::options::{Format, lang};
+use crate::options::{DataView, ViewArguments};
 use crate::output::{language, print, style};
 use crate::progress::Progress;
 use crate::session::session;
@@ -31,7 +31,6 @@ use inferometer_runner::keys::Keys;
 use inferometer_runner::measure::look_at;
 use inferometer_runner::{Session, certificate, host};
 use inferometer_store::journal::Entry;
-use inferometer_text::Lang;
 use inferometer_text::secret::Secrets;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -43,17 +42,8 @@ use std::time::Duration;
 pub struct DoctorArguments {
     #[command(flatten)]
     pub connection: ConnectionOptions,
-    /// Print the certificate as JSON
-    #[arg(
-        long,
-        value_name = "text|json",
-        default_value = "text",
-        hide_default_value = true
-    )]
-    pub format: Format,
-    /// Language [from the locale]
-    #[arg(long, value_name = "en|zh", value_parser = lang)]
-    pub lang: Option<Lang>,
+    #[command(flatten)]
+    pub view: ViewArguments,
 }
 
 /// Time of each look at the ceiling, and their number; the median counts.
@@ -69,18 +59,18 @@ const LOADS: [u32; 3] = [8, 64, 512];
 
 /// Measures this host, or looks at a server.
 pub fn run(arguments: DoctorArguments) -> anyhow::Result<Exit> {
-    let lang = language(arguments.lang);
+    let lang = language(arguments.view.lang);
     let session = session(lang)?;
     if arguments.connection.url.is_some() {
-        look_at_server(arguments.connection, arguments.format, &session)
+        look_at_server(arguments.connection, arguments.view.format, &session)
     } else {
-        measure_host(arguments.format, &session)
+        measure_host(arguments.view.format, &session)
     }
 }
 
 fn look_at_server(
     connection: ConnectionOptions,
-    format: Format,
+    format: DataView,
     session: &Session,
 ) -> anyhow::Result<Exit> {
     let options = Options {
@@ -96,7 +86,7 @@ fn look_at_server(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut progress = Progress::new(format == Format::Json, session.lang);
+    let mut progress = Progress::new(format == DataView::Json, session.lang);
     let looking = look_at(&scenario, targets, &keys, session, &mut progress);
     let learned = runtime.block_on(looking)?;
     progress.end();
@@ -106,20 +96,20 @@ fn look_at_server(
 }
 
 fn show(
-    format: Format,
+    format: DataView,
     found: &impl Serialize,
     document: impl FnOnce() -> Doc,
 ) -> anyhow::Result<Exit> {
     print(&match format {
-        Format::Json => serde_json::to_string_pretty(found)? + "\n",
+        DataView::Json => serde_json::to_string_pretty(found)? + "\n",
         _ => text::render(&document(), style()),
     })?;
     Ok(Exit::Fine)
 }
 
-fn measure_host(format: Format, session: &Session) -> anyhow::Result<Exit> {
+fn measure_host(format: DataView, session: &Session) -> anyhow::Result<Exit> {
     let lang = session.lang;
-    let progress = Progress::new(format == Format::Json, lang);
+    let progress = Progress::new(format == DataView::Json, lang);
     let host = host::host();
     host::raise_open_files(u64::from(LOADS[LOADS.len() - 1])).map_err(anyhow::Error::msg)?;
     progress.say(ProgressText::Ceiling.text(lang));

@@ -2,7 +2,7 @@
 
 use crate::chinese::errors::in_chinese;
 use crate::exit::Exit;
-use crate::options::{DataView, lang};
+use crate::options::{DataView, ViewArguments};
 use crate::output::{language, print, style};
 use crate::stderr::say;
 use anyhow::{Context, bail};
@@ -24,17 +24,8 @@ pub struct FromArguments {
     /// Run what it says
     #[arg(long)]
     pub run: bool,
-    /// How to show it
-    #[arg(
-        long,
-        value_name = "text|json",
-        default_value = "text",
-        hide_default_value = true
-    )]
-    pub format: DataView,
-    /// Language [from the locale]
-    #[arg(long, value_name = "en|zh", value_parser = lang)]
-    pub lang: Option<Lang>,
+    #[command(flatten)]
+    pub view: ViewArguments,
 }
 
 pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
@@ -46,13 +37,13 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     if !arguments.run {
         print(&shown(
             &translation,
-            arguments.format,
-            language(arguments.lang),
+            arguments.view.format,
+            language(arguments.view.lang),
         )?)?;
         return Ok(Exit::Fine);
     }
     // What is said of the translation must not mix with the report of the run.
-    let lang = language(arguments.lang);
+    let lang = language(arguments.view.lang);
     say(shown(&translation, DataView::Text, lang)?.trim_end());
     let is_placeholder = |word: &String| word == "FILE" || word == "TEXT";
     if translation.words.iter().any(is_placeholder) {

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use anyhow::{Context, bail};
 use clap::{Args, Command, Subcommand};
+use inferometer_text::fill;
 use inferometer_text::secret::command_secrets;
 use inferometer_text::user_file;
 use std::fmt::Write as _;
@@ -184,29 +185,11 @@ impl Objects<'_> {
                 quoted(config)
             );
         }
-        let _ = write!(
-            text,
-            "\
-apiVersion: v1
-kind: Service
-metadata:
-  name: {name}
-spec:
-  # Headless: pods find rank 0 by its name, {name}-0.{name}, before it is ready.
-  clusterIP: None
-  publishNotReadyAddresses: true
-  selector:
-    job-name: {name}
-  ports:
-    - name: meet
-      port: {PORT}
----
-"
-        );
-        text + &self.job()
+        text + &self.objects()
     }
 
-    fn job(&self) -> String {
+    /// The Service and the Job.
+    fn objects(&self) -> String {
         let KubernetesArguments {
             workers,
             image,
@@ -234,19 +217,13 @@ spec:
                 quoted(key)
             )
         });
-        let config = self.config.is_some();
-        let mount = if config {
-            format!(
-                "            - name: config\n              mountPath: {CONFIG}\n              readOnly: true\n"
-            )
-        } else {
-            String::new()
-        };
-        let volume = if config {
-            format!("        - name: config\n          configMap:\n            name: {name}\n")
-        } else {
-            String::new()
-        };
+        let if_config = |text: String| text.repeat(usize::from(self.config.is_some()));
+        let mount = if_config(format!(
+            "            - name: config\n              mountPath: {CONFIG}\n              readOnly: true\n"
+        ));
+        let volume = if_config(format!(
+            "        - name: config\n          configMap:\n            name: {name}\n"
+        ));
         let results = match claim {
             Some(claim) => format!(
                 "persistentVolumeClaim:\n            claimName: {}",
@@ -254,64 +231,24 @@ spec:
             ),
             None => "emptyDir: {}".to_owned(),
         };
-        format!(
-            "\
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {name}
-spec:
-  # A pod is a rank; its number comes in JOB_COMPLETION_INDEX.
-  completionMode: Indexed
-  completions: {workers}
-  parallelism: {workers}
-  # A rank that is lost ends the measurement: a new pod could not take its place.
-  backoffLimit: 0
-  template:
-    spec:
-      subdomain: {name}
-      restartPolicy: Never
-      automountServiceAccountToken: false
-      # Variables of Services must not pass for options.
-      enableServiceLinks: false
-      securityContext:
-        runAsNonRoot: true
-        runAsUser: 65532
-        fsGroup: 65532
-      # One rank per node, where there are as many nodes.
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: kubernetes.io/hostname
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector:
-            matchLabels:
-              job-name: {name}
-      containers:
-        - name: rank
-          image: {}
-          workingDir: {RESULTS}
-          args:
-{arguments}          env:
-            - name: INFEROMETER_OF
-              value: \"{workers}\"
-            - name: INFEROMETER_MEET
-              value: {}
-{key}{variables}          resources:
-            requests:
-              cpu: {}
-              memory: {}
-          volumeMounts:
-            - name: results
-              mountPath: {RESULTS}
-{mount}      volumes:
-        - name: results
-          {results}
-{volume}",
-            quoted(image),
-            quoted(&format!("{name}-0.{name}:{PORT}")),
-            quoted(cpu),
-            quoted(memory),
-        )
+        // What a user wrote comes last, so that no place is sought in it.
+        let values = [
+            ("name", name.clone()),
+            ("port", PORT.to_string()),
+            ("results-folder", RESULTS.to_owned()),
+            ("workers", workers.to_string()),
+            ("meet", quoted(&format!("{name}-0.{name}:{PORT}"))),
+            ("mount", mount),
+            ("volume", volume),
+            ("results", results),
+            ("variables", variables),
+            ("key", key),
+            ("cpu", quoted(cpu)),
+            ("memory", quoted(memory)),
+            ("image", quoted(image)),
+            ("arguments", arguments),
+        ];
+        fill(include_str!("../../data/kubernetes.yaml"), &values)
     }
 }
 

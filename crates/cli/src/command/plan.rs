@@ -13,10 +13,10 @@ mod verify;
 mod what_if;
 
 use crate::exit::Exit;
-use crate::options::{DataView, Format, NO_CHECKS, OutputOptions};
+use crate::options::{DataView, Format, NO_CHECKS, OutputOptions, ViewArguments};
 use crate::output::{Rendered, deliver, language, print, style};
 use anyhow::bail;
-use arguments::{PlanArguments, PlanQuestion, SheetArguments, ViewArguments};
+use arguments::{PlanArguments, PlanQuestion, SheetArguments};
 use inferometer_dialect::Dialect;
 use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Doc, Section};

@@ -19,39 +19,18 @@ pub struct SchemaArguments {
     name: Option<String>,
 }
 
-macro_rules! schema {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../../../../schemas/", $name, ".json")),
-        )
+macro_rules! schemas {
+    ($($name:literal)+) => {
+        [$(($name, include_str!(concat!("../../../../schemas/", $name, ".json")))),+]
     };
 }
+
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 23] = [
-    schema!("calibration"),
-    schema!("capacity"),
-    schema!("capacity-probes"),
-    schema!("choice"),
-    schema!("compare"),
-    schema!("comparison"),
-    schema!("data"),
-    schema!("doctor"),
-    schema!("from"),
-    schema!("history"),
-    schema!("import"),
-    schema!("memory"),
-    schema!("prediction"),
-    schema!("runs"),
-    schema!("searcher"),
-    schema!("study"),
-    schema!("summary"),
-    schema!("sweep"),
-    schema!("sweep-plan"),
-    schema!("trials"),
-    schema!("upload"),
-    schema!("validation"),
-    schema!("what-if"),
+const SCHEMAS: [(&str, &str); 23] = schemas![
+    "calibration" "capacity" "capacity-probes" "choice" "compare" "comparison" "data"
+    "doctor" "from" "history" "import" "memory" "prediction" "runs"
+    "searcher" "study" "summary" "sweep" "sweep-plan" "trials" "upload"
+    "validation" "what-if"
 ];
 
 pub fn run(arguments: &SchemaArguments) -> anyhow::Result<Exit> {

@@ -174,3 +174,14 @@ pub enum DataView {
 fn no_view(_: &str) -> String {
     "choose text or json".to_owned()
 }
+
+/// How answers are shown.
+#[derive(Args)]
+pub struct ViewArguments {
+    /// text or json
+    #[arg(long, value_name = "text|json", default_value = "text")]
+    pub format: DataView,
+    /// Language: en or zh [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The step of the request at which it went wrong.

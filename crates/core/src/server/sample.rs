@@ -81,9 +81,7 @@ sparse! {
         pub driver: Option<String>,
         /// Share of time in which it worked, 0 to 1.
         pub busy: Option<f64>,
-        /// Memory in use, in MiB.
         pub memory_used_mib: Option<f64>,
-        /// Memory in all, in MiB.
         pub memory_total_mib: Option<f64>,
         /// Memory in use that no listed process holds, in MiB; known where processes are listed.
         pub memory_system_mib: Option<f64>,
@@ -99,7 +97,6 @@ sparse! {
         pub cpu: Option<f64>,
         /// Memory that is not available, in MiB.
         pub memory_used_mib: Option<f64>,
-        /// Memory in all, in MiB.
         pub memory_total_mib: Option<f64>,
     }
 }

@@ -1,11 +1,11 @@
 //! Figures of the summary by name, as `--columns` takes them.
 
 use super::CARDS;
-use Quantity::*;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// A figure of the summary, ours or another tool's: both have the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub struct SummaryColumn {
     pub statistic: Option<&'static str>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Quantity {
     Milliseconds,
     Seconds,
@@ -41,23 +42,22 @@ pub enum Quantity {
 
 type Known = (&'static str, &'static str, Quantity);
 
-const DISTRIBUTIONS: [Known; 15] = [
-    ("ttft", "/latency/ttft_ms", Milliseconds),
-    ("tpot", "/latency/tpot_ms", Milliseconds),
-    ("itl", "/latency/itl_ms", Milliseconds),
-    ("e2e", "/latency/e2e_ms", Milliseconds),
-    ("max_gap", "/latency/max_gap_ms", Milliseconds),
-    ("per_user", "/speed/per_user_tokens_per_s", TokensPerSecond),
-    ("decode", "/speed/decode_tokens_per_s", TokensPerSecond),
-    ("ttft_from_sent", "/latency/ttft_from_sent_ms", Milliseconds),
-    ("first_answer", "/latency/first_answer_ms", Milliseconds),
-    ("second_token", "/latency/second_token_ms", Milliseconds),
-    ("inter_chunk", "/latency/inter_chunk_ms", Milliseconds),
-    ("connect", "/latency/connect_ms", Milliseconds),
-    ("lag", "/latency/lag_ms", Milliseconds),
-    ("cap_wait", "/latency/cap_wait_ms", Milliseconds),
-    ("rtf", "/media/rtf", Ratio),
-];
+/// Distributions, single numbers, and numbers that have no other name than their keys.
+static KNOWN: LazyLock<[Vec<Known>; 3]> = LazyLock::new(|| {
+    let parts = include_str!("../../data/summary-columns.txt").split("\n\n");
+    let mut parts = parts.map(|part| part.lines().filter_map(known).collect());
+    std::array::from_fn(|_| parts.next().unwrap_or_default())
+});
+
+fn known(line: &'static str) -> Option<Known> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let (name, place, quantity) = match words[..] {
+        [name, place, quantity] => (name, place, quantity),
+        [place, quantity] => (place, place, quantity),
+        _ => return None,
+    };
+    Some((name, place, quantity.parse().ok()?))
+}
 
 /// The first is what the name alone means.
 const STATISTICS: [&str; 9] = [
@@ -71,170 +71,6 @@ const COUNTS: [&str; 4] = ["n", "independent", "answers", "requests_needed"];
 const OK_RATE: &str = "/requests/ok_rate";
 /// Output tokens a second of one card, where the number of cards is known.
 const PER_CARD: &str = "/throughput/output_tokens_per_s_per_card";
-
-const PLAIN: [Known; 39] = [
-    ("req_per_s", "/throughput/requests_per_s", RequestsPerSecond),
-    (
-        "tok_per_s",
-        "/throughput/output_tokens_per_s",
-        TokensPerSecond,
-    ),
-    (
-        "total_tok_per_s",
-        "/throughput/total_tokens_per_s",
-        TokensPerSecond,
-    ),
-    (
-        "input_tok_per_s",
-        "/throughput/input_tokens_per_s",
-        TokensPerSecond,
-    ),
-    (
-        "chars_per_s",
-        "/throughput/output_chars_per_s",
-        CharsPerSecond,
-    ),
-    (
-        "input_chars_per_s",
-        "/throughput/input_chars_per_s",
-        CharsPerSecond,
-    ),
-    ("tok_per_s_per_card", PER_CARD, TokensPerSecond),
-    ("items_per_s", "/throughput/items_per_s", ItemsPerSecond),
-    (
-        "audio_per_s",
-        "/throughput/audio_s_per_s",
-        AudioSecondsPerSecond,
-    ),
-    ("audio_s", "/media/audio_s", Seconds),
-    ("ok", "/requests/ok", Requests),
-    ("ok_rate", OK_RATE, Share),
-    ("failed", "/requests/failed", Requests),
-    ("cut", "/requests/cut", Requests),
-    ("unsent", "/requests/unsent", Requests),
-    ("planned", "/requests/planned", Requests),
-    ("input", "/tokens/input_mean", Number),
-    ("output", "/tokens/output_mean", Number),
-    ("chars_per_token", "/tokens/chars_per_token", Number),
-    ("goodput", "/slo/goodput_per_s", RequestsPerSecond),
-    ("attainment", "/slo/attainment", Number),
-    ("in_flight", "/concurrency/mean", Number),
-    ("window", "/window_s", Seconds),
-    ("score", "/check/score", Number),
-    ("sessions_per_h", "/sessions/per_hour", Number),
-    ("job_p50", "/sessions/job/p50_ms", Milliseconds),
-    ("job_p90", "/sessions/job/p90_ms", Milliseconds),
-    ("job_p99", "/sessions/job/p99_ms", Milliseconds),
-    ("job_attainment", "/slo/jobs/attainment", Number),
-    ("cost_per_mtok", "/cost/per_million_output_tokens", Number),
-    ("watts", "/server/energy/watts", Number),
-    (
-        "joules_per_token",
-        "/server/energy/joules_per_output_token",
-        Number,
-    ),
-    (
-        "tok_per_joule",
-        "/server/energy/output_tokens_per_joule",
-        Number,
-    ),
-    ("valid_json", "/structured/valid_json", Number),
-    ("valid_calls", "/structured/valid_tool_calls", Number),
-    ("asked_chars", "/continuation/asked_chars", Number),
-    ("chars", "/continuation/chars_mean", Number),
-    ("refused", "/continuation/refused", Requests),
-    ("very_short", "/continuation/very_short", Requests),
-];
-
-/// Numbers of the summary that have no other name than their keys.
-const KEYS: [(&str, Quantity); 86] = [
-    ("/check/checked", Number),
-    ("/check/differs_at_p50", Number),
-    ("/check/unchecked", Number),
-    ("/client/ceiling_share", Number),
-    ("/client/ceiling_tokens_per_s", TokensPerSecond),
-    ("/client/cpu_share", Number),
-    ("/client/lag_p99_ms", Milliseconds),
-    ("/client/longest_pause_ms", Milliseconds),
-    ("/client/pulse_p99_ms", Milliseconds),
-    ("/concurrency/configured", Number),
-    ("/concurrency/peak", Number),
-    ("/continuation/template_chars", Number),
-    ("/continuation/template_tokens", Number),
-    ("/continuation/tokens_mean", Number),
-    ("/cost/cards", Number),
-    ("/cost/per_million_items", Number),
-    ("/cost/per_million_tokens", Number),
-    ("/cost/per_thousand_requests", Number),
-    ("/cost/price_per_hour", Number),
-    ("/items", Number),
-    ("/media/media_tokens", Number),
-    ("/media/parts", Number),
-    ("/media/requests", Number),
-    ("/media/upload_bytes", Number),
-    ("/requests/cancelled", Requests),
-    ("/requests/connected", Requests),
-    ("/requests/hold", Requests),
-    ("/requests/resent", Requests),
-    ("/requests/warmup", Requests),
-    ("/server/batch_size", Number),
-    ("/server/between/e2e_ms", Milliseconds),
-    ("/server/between/tpot_ms", Milliseconds),
-    ("/server/between/ttft_ms", Milliseconds),
-    ("/server/decode_mean_ms", Milliseconds),
-    ("/server/e2e_mean_ms", Milliseconds),
-    ("/server/energy/coverage", Number),
-    ("/server/energy/joules_per_item", Number),
-    ("/server/energy/joules_per_request", Number),
-    ("/server/front_end_cores", Number),
-    ("/server/generation_tokens", Number),
-    ("/server/host/cpu/max", Number),
-    ("/server/host/cpu/mean", Number),
-    ("/server/host/memory_used_mib/max", Number),
-    ("/server/host/memory_used_mib/mean", Number),
-    ("/server/kv_use/max", Number),
-    ("/server/kv_use/mean", Number),
-    ("/server/preemptions", Number),
-    ("/server/prefill_mean_ms", Milliseconds),
-    ("/server/prefix_hit_rate", Number),
-    ("/server/prompt_tokens", Number),
-    ("/server/queue_mean_ms", Milliseconds),
-    ("/server/running/max", Number),
-    ("/server/running/mean", Number),
-    ("/server/samples", Number),
-    ("/server/speculation/acceptance_rate", Number),
-    ("/server/speculation/accepted_length", Number),
-    ("/server/speculation/drafts", Number),
-    ("/server/step_tokens", Number),
-    ("/server/ttft_mean_ms", Milliseconds),
-    ("/server/waiting/max", Number),
-    ("/server/waiting/mean", Number),
-    ("/sessions/began", Number),
-    ("/sessions/complete", Number),
-    ("/sessions/cut", Number),
-    ("/sessions/failed", Number),
-    ("/sessions/job/max_ms", Milliseconds),
-    ("/sessions/job/mean_ms", Milliseconds),
-    ("/sessions/shortened", Number),
-    ("/sessions/turns_mean", Number),
-    ("/slo/jobs/goodput_per_hour", Number),
-    ("/slo/jobs/sessions", Number),
-    ("/steady/output_tokens_per_s", TokensPerSecond),
-    ("/steady/requests_per_s", RequestsPerSecond),
-    ("/steady_s", Seconds),
-    ("/structured/json_asked", Number),
-    ("/structured/tool_calls", Number),
-    ("/structured/tools_offered", Number),
-    ("/structured/with_calls", Number),
-    ("/throughput/requests_needed", Number),
-    ("/tokens/cached", Number),
-    ("/tokens/input", Number),
-    ("/tokens/input_asked_mean", Number),
-    ("/tokens/output", Number),
-    ("/tokens/output_asked_mean", Number),
-    ("/window/end_s", Seconds),
-    ("/window/start_s", Seconds),
-];
 
 /// Other names that people write.
 const ALIASES: [(&str, &str); 4] = [
@@ -293,7 +129,8 @@ impl SummaryColumn {
 
     /// Every name, those of distributions without their statistic.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let all = DISTRIBUTIONS.iter().chain(&PLAIN);
+        let [distributions, plain, _] = &*KNOWN;
+        let all = distributions.iter().chain(plain);
         all.map(|(name, ..)| *name)
     }
 }
@@ -396,7 +233,8 @@ impl FromStr for SummaryColumn {
             quantity,
             statistic,
         };
-        if let Some(known) = find(&PLAIN, &words) {
+        let [distributions, plain, keys] = &*KNOWN;
+        if let Some(known) = find(plain, &words) {
             return Ok(column(known, None));
         }
         let all = STATISTICS.iter().chain(&COUNTS);
@@ -405,10 +243,10 @@ impl FromStr for SummaryColumn {
             Some(statistic) => (&words[..words.len() - 1], *statistic),
             None => (words.as_slice(), STATISTICS[0]),
         };
-        if let Some(known) = find(&DISTRIBUTIONS, stem).filter(|_| !stem.is_empty()) {
+        if let Some(known) = find(distributions, stem).filter(|_| !stem.is_empty()) {
             let (name, place, quantity) = known;
             let quantity = if COUNTS.contains(&statistic) {
-                Number
+                Quantity::Number
             } else {
                 quantity
             };
@@ -416,15 +254,14 @@ impl FromStr for SummaryColumn {
         }
         // Ends of keys may be those of several: all of a key, or all but its first word.
         let typed: Vec<String> = text.to_lowercase().split('.').map(str::to_owned).collect();
-        let keys = format!("/{}", typed.join("/"));
+        let end = format!("/{}", typed.join("/"));
         let is_long = typed.len() > 1;
-        let named =
-            |(place, _): &&(&str, Quantity)| *place == keys || is_long && place.ends_with(&keys);
-        let (place, quantity) = KEYS
-            .iter()
-            .find(named)
-            .ok_or_else(|| BadColumn(text.to_owned()))?;
-        Ok(column((place, place, *quantity), None))
+        let named = |(_, place, _): &&Known| *place == end || is_long && place.ends_with(&end);
+        let found = keys.iter().find(named).copied();
+        Ok(column(
+            found.ok_or_else(|| BadColumn(text.to_owned()))?,
+            None,
+        ))
     }
 }
 

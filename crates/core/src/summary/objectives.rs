@@ -35,7 +35,6 @@ impl SloResult {
     }
 }
 
-/// What objectives say of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SloOutcome {
     Met,

@@ -58,7 +58,6 @@ impl TimeUnit {
         }
     }
 
-    /// Milliseconds in this unit.
     pub fn of_ms(self, ms: f64) -> f64 {
         match self {
             TimeUnit::Milliseconds => ms,
@@ -66,7 +65,6 @@ impl TimeUnit {
         }
     }
 
-    /// Milliseconds in words of this unit.
     pub fn text(self, ms: f64) -> String {
         format!("{} {}", number::brief(self.of_ms(ms)), self.sign())
     }

@@ -223,6 +223,7 @@ fn span([low, high]: [f64; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::given;
     use crate::work::Start;
     use inferometer_core::length::Distribution as Lengths;
 
@@ -249,10 +250,7 @@ mod tests {
             trace: None,
         };
         let usual = [("max-num-seqs", "256")];
-        let flags = usual.iter().chain(flags);
-        let flags: Vec<Flag> = flags
-            .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
-            .collect();
+        let flags = given(&[&usual[..], flags].concat());
         let beyond = envelope().beyond(&work, &flags, &predicted);
         beyond.iter().map(|beyond| beyond.doublings).sum()
     }

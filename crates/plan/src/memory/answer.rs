@@ -9,7 +9,6 @@ use inferometer_catalog::units::GIB;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.memory/1";
 
 /// A part of a card's memory.
@@ -161,8 +160,6 @@ impl Answer {
     pub fn to_json(&self) -> Value {
         let part = |(part, bytes): &(Part, f64)| json!({ "name": part, "gib": bytes / GIB });
         let parts: Vec<Value> = self.parts.iter().map(part).collect();
-        let remedies = self.remedies.iter().map(|remedy| remedy.to_json());
-        let remedies: Vec<Value> = remedies.collect();
         let weights = self.parts.iter().find(|(part, _)| *part == Part::Weights);
         let varied: serde_json::Map<String, Value> = (self.varied.iter())
             .map(|(name, value)| (name.clone(), json!(value)))
@@ -202,7 +199,7 @@ impl Answer {
             "request_tokens": self.request_tokens,
             "max_concurrency": self.max_concurrency,
             "parts": parts,
-            "remedies": remedies,
+            "remedies": self.remedies,
             "mindie": self.mindie,
         })
     }

@@ -5,44 +5,34 @@ use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::{EngineKind, name_for};
 use inferometer_catalog::model::{Dtype, KnownModel};
 use inferometer_catalog::units::GIB;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-/// A change with which it fits.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A change with which it fits, for programs by the flag that makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Remedy {
-    /// Cards that share each layer.
-    TensorParallel {
-        size: u32,
-        /// Cards of the host, where that is more than was said of it.
-        host: Option<u32>,
-    },
     /// Weights of a smaller format.
     Weights(Dtype),
     /// A cache of a smaller format.
+    #[serde(rename = "kv-cache-dtype")]
     Cache(Dtype),
     /// No request longer than this.
     MaxModelLen(u64),
     /// A cache of at most this many bytes per card, where the flags ask for more.
+    #[serde(rename = "kv-cache-memory-bytes")]
     CacheBytes(u64),
     /// Another share of the card for weights and cache.
+    #[serde(rename = "gpu-memory-utilization")]
     Share(f64),
-}
-
-impl Remedy {
-    pub(super) fn to_json(self) -> Value {
-        match self {
-            Remedy::TensorParallel { size, host: None } => json!({ "tensor-parallel-size": size }),
-            Remedy::TensorParallel {
-                size,
-                host: Some(cards),
-            } => json!({ "tensor-parallel-size": size, "cards": cards }),
-            Remedy::Weights(dtype) => json!({ "weights": dtype }),
-            Remedy::Cache(dtype) => json!({ "kv-cache-dtype": dtype }),
-            Remedy::MaxModelLen(tokens) => json!({ "max-model-len": tokens }),
-            Remedy::CacheBytes(bytes) => json!({ "kv-cache-memory-bytes": bytes }),
-            Remedy::Share(share) => json!({ "gpu-memory-utilization": share }),
-        }
-    }
+    #[serde(untagged)]
+    TensorParallel {
+        /// Cards that share each layer.
+        #[serde(rename = "tensor-parallel-size")]
+        size: u32,
+        /// Cards of the host, where that is more than was said of it.
+        #[serde(rename = "cards", skip_serializing_if = "Option::is_none")]
+        host: Option<u32>,
+    },
 }
 
 /// The most cards that are tried: those of one host.

@@ -182,54 +182,51 @@ mod tests {
             ..Endpoints::default()
         };
         let page = "https://huggingface.co/Qwen/Qwen2.5-7B";
+        let (ours, other) = (
+            "https://mirror:8443/hf",
+            "https://huggingface.community/o/n",
+        );
         for (endpoints, address, expected) in [
-            (
-                &public,
-                page,
-                "https://huggingface.co/Qwen/Qwen2.5-7B/resolve/main",
-            ),
+            (&public, page, format!("{page}/resolve/main")),
             (
                 &mirror,
                 page,
-                "https://mirror:8443/hf/Qwen/Qwen2.5-7B/resolve/main",
+                format!("{ours}/Qwen/Qwen2.5-7B/resolve/main"),
             ),
             (
                 &mirror,
-                "https://mirror:8443/hf/o/n",
-                "https://mirror:8443/hf/o/n/resolve/main",
+                &format!("{ours}/o/n"),
+                format!("{ours}/o/n/resolve/main"),
             ),
+            (&mirror, "hf://o/n", format!("{ours}/o/n/resolve/main")),
+            (&mirror, other, other.to_owned()),
+            (&public, "http://h/m/", "http://h/m".to_owned()),
             (
-                &mirror,
-                "hf://o/n",
-                "https://mirror:8443/hf/o/n/resolve/main",
+                &public,
+                "http://h/m/config.json?x=1",
+                "http://h/m".to_owned(),
             ),
             (
                 &public,
-                "hf://o/n@refs%2Fpr%2F1",
-                "https://huggingface.co/o/n/resolve/refs%2Fpr%2F1",
+                "http://h/m/model.safetensors",
+                "http://h/m".to_owned(),
             ),
-            (
-                &mirror,
-                "https://huggingface.community/o/n",
-                "https://huggingface.community/o/n",
-            ),
-            (&public, "http://h/m/", "http://h/m"),
-            (&public, "http://h/m/config.json?x=1", "http://h/m"),
-            (&public, "http://h/m/model.safetensors", "http://h/m"),
         ] {
             assert_eq!(folder(address, endpoints).unwrap(), expected);
         }
-        for bad in [
-            "hf://",
-            "hf://o",
-            "hf://o/",
-            "hf://datasets/o/n",
-            "hf://../n",
-            "hf://o/n@",
-        ] {
+        let revision = folder("hf://o/n@refs%2Fpr%2F1", &public).unwrap();
+        assert_eq!(revision, "https://huggingface.co/o/n/resolve/refs%2Fpr%2F1");
+        for bad in "hf:// hf://o hf://o/ hf://datasets/o/n hf://../n hf://o/n@".split(' ') {
             let error = folder(bad, &public).unwrap_err().to_string();
             assert!(error.contains("hf://ORG/NAME"), "{error}");
         }
+    }
+
+    /// A weight file of one tensor.
+    fn weights() -> Vec<u8> {
+        let header = br#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}"#;
+        let length = (header.len() as u64).to_le_bytes();
+        [&length[..], header, &[0; 16]].concat()
     }
 
     const CONFIG: &str = r#"{"hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,
@@ -237,10 +234,7 @@ mod tests {
 
     /// Answers for a model of one weight file.
     fn model(request: &Request) -> Option<Sent> {
-        let header = br#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}"#;
-        let mut file = (header.len() as u64).to_le_bytes().to_vec();
-        file.extend_from_slice(header);
-        file.extend_from_slice(&[0; 16]);
+        let file = weights();
         Some(match request.target.as_str() {
             "/o/m/resolve/main/config.json" => Sent::status(200, CONFIG),
             "/o/m/resolve/main/model.safetensors" => Sent::file(request, &file, "\"v1\""),
@@ -329,16 +323,10 @@ mod tests {
             if request.header("range").is_none() {
                 return Some(sent);
             }
-            let header = br#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}"#;
-            let mut file = (header.len() as u64).to_le_bytes().to_vec();
-            file.extend_from_slice(header);
             // The rest never comes.
-            let length = file.len() + (1 << 40);
-            Some(
-                Sent::bare(200, &file)
-                    .header("Content-Length", length)
-                    .then_silent(),
-            )
+            let file = weights();
+            let sent = Sent::bare(200, &file[..file.len() - 16]);
+            Some(sent.header("Content-Length", 1_u64 << 40).then_silent())
         });
         let known = super::super::find("hf://o/m", &hubs(&hub.origin)).unwrap();
         assert_eq!(known.weights, Weights::Stored(16.0));

@@ -34,6 +34,7 @@ pub fn assume_longest_request(subject: &Subject, observations: &mut [Observation
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::given;
     use crate::means::Means;
     use crate::work::Load;
     use inferometer_catalog::device::Device;
@@ -49,9 +50,8 @@ mod tests {
             version: None,
             split: None,
         };
-        let flag = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
         let mut observations = [Observation {
-            flags: flags.iter().map(flag).collect(),
+            flags: given(flags),
             ..Observation::imported("a column".to_owned(), Load::Closed(8), Means::default())
         }];
         let found = assume_longest_request(&subject, &mut observations);

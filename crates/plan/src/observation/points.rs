@@ -277,6 +277,7 @@ fn several(cell: &str) -> Result<Vec<Flag>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::given;
 
     const NOTES: &str = "\
 Measured on one H200:
@@ -287,23 +288,14 @@ Measured on one H200:
 | max-num-batched-tokens 512, max-num-seqs 256 | 64 | 512 / 128 | 46.9 | 208 | 8.8 |
 ";
 
-    fn flag(name: &str, value: &str) -> Flag {
-        (name.to_owned(), Some(value.to_owned()))
-    }
-
     #[test]
     fn a_table_out_of_notes_brings_flags_lengths_and_figures() {
         let points = read("notes.md", NOTES).unwrap();
         assert_eq!(points.len(), 2);
         assert_eq!(points[0].flags, []);
         assert_eq!(points[1].load, Load::Closed(64));
-        assert_eq!(
-            points[1].flags,
-            [
-                flag("max-num-batched-tokens", "512"),
-                flag("max-num-seqs", "256")
-            ]
-        );
+        let flags = given(&[("max-num-batched-tokens", "512"), ("max-num-seqs", "256")]);
+        assert_eq!(points[1].flags, flags);
         assert_eq!(points[1].output, Some(Lengths::Fixed(128)));
         assert_eq!(points[1].figures.tpot_ms, Some(8.8));
     }
@@ -325,7 +317,7 @@ Measured on one H200:
             unnamed.collect::<Vec<_>>()
         };
         assert_eq!(unnamed(csv), unnamed(json));
-        assert_eq!(unnamed(csv)[0].flags, [flag("max-num-seqs", "32")]);
+        assert_eq!(unnamed(csv)[0].flags, given(&[("max-num-seqs", "32")]));
         assert_eq!(unnamed(csv)[1].input, Some(Lengths::Normal(512.0, 50.0)));
         assert_eq!(unnamed(csv)[1].figures.ttft_ms, None);
     }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 pub const SCHEMA: &str = "inferometer.validation/1";
 
-/// The form `inferometer.validation/1`.
 pub fn to_json(validation: &Validation) -> Value {
     let groupings = [
         Grouping::All,

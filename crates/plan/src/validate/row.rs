@@ -88,7 +88,7 @@ pub enum TableError {
     #[error(
         "the table has no column `{0}`; expected are those of aiconfigurator's silicon_sample.csv"
     )]
-    NoColumn(&'static str),
+    NoColumn(String),
     #[error("line {line}: `{column}` is '{value}', expected a number above 0")]
     Number {
         line: usize,
@@ -196,11 +196,9 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    fn text(&self, column: &'static str) -> Result<&str, TableError> {
-        let place = self
-            .columns
-            .get(column)
-            .ok_or(TableError::NoColumn(column))?;
+    fn text(&self, column: &str) -> Result<&str, TableError> {
+        let place = self.columns.get(column);
+        let place = place.ok_or_else(|| TableError::NoColumn(column.to_owned()))?;
         Ok(self.cells.get(*place).copied().unwrap_or(""))
     }
 
@@ -217,7 +215,7 @@ impl Cells<'_> {
     }
 
     /// A size that may be left out, or be 0 for 1.
-    fn size(&self, column: &'static str) -> Result<u32, TableError> {
+    fn size(&self, column: &str) -> Result<u32, TableError> {
         match self.text(column)?.parse::<f64>() {
             Ok(size) if size >= 1.0 => Ok(size as u32),
             _ => Ok(1),
@@ -227,8 +225,8 @@ impl Cells<'_> {
     fn row(&self) -> Result<MeasuredRow, TableError> {
         let source = self.text("silicon_data_source")?;
         let (sizes, prefill) = match self.text("mode")? {
-            "disagg" => (self.sizes(&DECODE)?, Some(self.prefill()?)),
-            _ => (self.sizes(&TOGETHER)?, None),
+            "disagg" => (self.sizes("decode_")?, Some(self.prefill()?)),
+            _ => (self.sizes("")?, None),
         };
         let concurrency = source.split("silicon_concurrency=").nth(1);
         let concurrency = concurrency.and_then(|rest| {
@@ -271,7 +269,7 @@ impl Cells<'_> {
         ];
         let known = counts.map(|count| count.filter(|count| *count >= 1.0));
         Ok(PrefillRow {
-            sizes: self.sizes(&PREFILL)?,
+            sizes: self.sizes("prefill_")?,
             workers: match known {
                 [Some(x), Some(y)] => Some([x as u32, y as u32]),
                 _ => None,
@@ -282,10 +280,12 @@ impl Cells<'_> {
     /// Sizes of nightly runs are products: where experts lie whole on cards, `tp_size`,
     /// `moe_ep_size` and `attention_dp_size` count the cards once too often, as the ids beside them
     /// (`tp8_ep8`) show.
-    fn sizes(&self, columns: &[&'static str; 4]) -> Result<Sizes, TableError> {
-        let [tensor, sliced, whole, attention] = columns;
-        let (tensor, sliced) = (self.size(tensor)?, self.size(sliced)?);
-        let (whole, attention) = (self.size(whole)?, self.size(attention)?);
+    ///
+    /// The columns of a worker of one kind begin with it.
+    fn sizes(&self, kind: &str) -> Result<Sizes, TableError> {
+        let size = |column: &str| self.size(&format!("{kind}{column}"));
+        let (tensor, sliced) = (size("tp_size")?, size("moe_tp_size")?);
+        let (whole, attention) = (size("moe_ep_size")?, size("attention_dp_size")?);
         let is_product = is_nightly(self.text("silicon_data_source")?);
         let is_square = |cards| {
             is_product && whole > 1 && sliced == whole && sliced.checked_mul(whole) == Some(cards)
@@ -296,7 +296,7 @@ impl Cells<'_> {
             experts: 1,
         };
         // The launch script of Kimi on one server slices attention, whatever its rows say.
-        let is_one_server = *columns == TOGETHER;
+        let is_one_server = kind.is_empty();
         let slices_attention = is_one_server && self.text("model_path")?.contains("Kimi");
         Ok(if attention > 1 && slices_attention {
             plain
@@ -333,18 +333,3 @@ fn is_nightly(source: &str) -> bool {
         || source.starts_with("source_file=20")
         || source.contains("-gap-analysis.csv")
 }
-
-/// The columns that divide a worker: of one that does all, and of the two kinds.
-const TOGETHER: [&str; 4] = ["tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size"];
-const PREFILL: [&str; 4] = [
-    "prefill_tp_size",
-    "prefill_moe_tp_size",
-    "prefill_moe_ep_size",
-    "prefill_attention_dp_size",
-];
-const DECODE: [&str; 4] = [
-    "decode_tp_size",
-    "decode_moe_tp_size",
-    "decode_moe_ep_size",
-    "decode_attention_dp_size",
-];

@@ -9,8 +9,7 @@ use inferometer_core::record::{
 use inferometer_core::scenario::Scenario;
 use inferometer_core::units::Offset;
 use inferometer_dialect as dialect;
-use inferometer_dialect::vllm::{Metric, Release, Selection};
-use inferometer_dialect::{Dialect, DialectError, Foreign, Source, sglang, vllm};
+use inferometer_dialect::{Dialect, DialectError, Foreign, Source, sglang};
 use std::time::Duration;
 use strum::VariantArray as _;
 
@@ -173,44 +172,6 @@ fn the_vllm_block_has_the_tool_s_numbers_to_the_column() {
         };
         assert_eq!(line.len(), length, "{line}");
     }
-}
-
-#[test]
-fn vllm_sections_follow_the_tool_s_order_and_percentiles_the_user_s() {
-    let selection = Selection {
-        metrics: vec![
-            Metric::QueueInclusive,
-            Metric::ClientQueueTime,
-            Metric::E2el,
-        ],
-        percentiles: vec![25.0, 99.9],
-    };
-    let numbers = vllm::measure(&two_answers().source(), Release::Current);
-    let text = numbers.text(&selection);
-    let from = text.find("----------------End-to-end").unwrap();
-    // A closed loop has no finite rate, so there is no queue-inclusive section.
-    insta::assert_snapshot!("vllm_selected_sections", text[from..].replace(" \n", "·\n"));
-}
-
-#[test]
-fn until_2025_the_usage_message_ended_a_chat_answer() {
-    let selection = Selection {
-        metrics: vec![Metric::E2el],
-        percentiles: vec![],
-    };
-    let mean = |run: &Run, release| {
-        let text = vllm::measure(&run.source(), release).text(&selection);
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("Mean E2EL"))
-            .unwrap();
-        line[41..].trim().to_owned()
-    };
-    let mut run = two_answers();
-    assert_eq!(mean(&run, Release::Current), "200.00");
-    assert_eq!(mean(&run, Release::Until2025), "202.00");
-    run.environment.server.api = "completions".to_owned();
-    assert_eq!(mean(&run, Release::Until2025), "200.00");
 }
 
 #[test]

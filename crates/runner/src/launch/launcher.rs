@@ -42,7 +42,6 @@ const COMPUTED_PORT: u16 = 8000;
 /// Cards of the host of a computed engine.
 pub const CARDS: u32 = 8;
 
-/// An engine that can be started.
 #[derive(Clone)]
 pub struct Launcher {
     engine: Engine,
@@ -185,7 +184,6 @@ impl Launcher {
         self.options.version
     }
 
-    /// The flags that were chosen.
     pub fn flags(&self) -> &Flags {
         &self.flags
     }

@@ -101,12 +101,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Finished requests per second.
     pub fn requests_per_second(&self) -> f64 {
         self.rate(|_| 1.0)
     }
 
-    /// Generated tokens per second.
     pub fn tokens_per_second(&self) -> f64 {
         self.rate(|served| f64::from(served.tokens))
     }

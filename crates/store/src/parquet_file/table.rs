@@ -13,7 +13,6 @@ use parquet::errors::{ParquetError, Result};
 use std::time::Duration;
 use strum::VariantArray;
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.records/1";
 
 /// Defines the table and the schema, with one field a column: its type in memory, and its
@@ -96,19 +95,57 @@ table! {
     queue_wait_us: Int32Type = "optional group" "(LIST) { repeated group list { required int32 element; } }",
 }
 
+/// Columns that are a field of the record as it is: how they are written, and how read.
+macro_rules! plain_columns {
+    (
+        number $($number:ident)+, numbers $($numbers:ident)+, flag $($flag:ident)+,
+        text $($text:ident)+, texts $($texts:ident)+,
+        offsets $($offset:ident = $at:ident)+, spans $($span:ident = $time:ident)+
+    ) => {
+        impl Table {
+            fn push_plain(&mut self, record: &Record) {
+                $(self.$number.push_one(signed(record.$number));)+
+                $(self.$numbers.push_maybe(record.$numbers.map(|it| signed(it.into())));)+
+                $(self.$flag.push_one(record.$flag);)+
+                $(self.$text.push_text(&record.$text);)+
+                $(self.$texts.push_maybe_text(record.$texts.as_deref());)+
+                $(self.$offset.push_maybe(record.$at.map(offset));)+
+                $(self.$span.push_maybe(record.$time.map(span));)+
+            }
+
+            fn take_plain(&mut self, into: &mut [Record]) -> Result<()> {
+                $(lay_number(&mut self.$number, into, |to| &mut to.$number)?;)+
+                $(lay_numbers(&mut self.$numbers, into, |to| &mut to.$numbers)?;)+
+                $(lay_flag(&mut self.$flag, into, |to| &mut to.$flag)?;)+
+                $(self.$text.lay_ones(into, |to, text| put(&mut to.$text, text))?;)+
+                $(self.$texts.lay_maybes(into, |to, text| put_maybe(&mut to.$texts, text))?;)+
+                $(lay_offsets(&mut self.$offset, into, |to| &mut to.$at)?;)+
+                $(lay_spans(&mut self.$span, into, |to| &mut to.$time)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+plain_columns! {
+    number index input_chars output_chars,
+    numbers session turn turns status retokenized input_tokens_asked output_tokens_asked
+        items_asked items differs_at tool_calls valid_tool_calls media audio_ms upload_bytes
+        media_tokens rank preemptions,
+    flag output_exact resent streamed,
+    text id url,
+    texts finish model model_asked,
+    offsets due_ns = due sent_ns = sent first_byte_ns = first_byte
+        first_answer_ns = first_answer end_ns = end,
+    spans cap_wait_ns = cap_wait connect_ns = connect
+}
+
 impl Table {
     /// Adds a record as the last row.
     pub(super) fn push(&mut self, record: &Record) {
         let usage = record.usage.unwrap_or_default();
         let failure = record.failure();
-        self.id.push_text(&record.id);
-        self.index.push_one(signed(record.index));
-        self.session.push_maybe(record.session.map(signed));
-        self.turn.push_maybe(record.turn.map(i64::from));
-        self.due_ns.push_maybe(record.due.map(offset));
-        self.sent_ns.push_maybe(record.sent.map(offset));
-        self.connect_ns.push_maybe(record.connect.map(span));
-        self.first_byte_ns.push_maybe(record.first_byte.map(offset));
+        self.push_plain(record);
         let chunks = &record.chunks;
         self.chunk_ns
             .push_many(chunks.at.iter().copied().map(offset));
@@ -116,67 +153,29 @@ impl Table {
         self.chunk_tokens
             .push_maybe_many(tokens.map(|tokens| tokens.iter().copied().map(small)));
         self.same_read.push_many(chunks.same_read.iter().copied());
-        self.end_ns.push_maybe(record.end.map(offset));
         self.outcome.push_text(outcome_word(&record.outcome));
         self.phase
             .push_maybe_text(failure.map(|failure| failure.phase.into_str()));
         self.class
             .push_maybe_text(failure.map(|failure| failure.class.into_str()));
-        self.status.push_maybe(record.status.map(i64::from));
         self.error
             .push_maybe_text(failure.map(|failure| failure.detail.as_str()));
-        self.finish.push_maybe_text(record.finish.as_deref());
-        self.input_tokens_asked
-            .push_maybe(record.input_tokens_asked.map(i64::from));
         self.input_tokens.push_maybe(usage.input.map(i64::from));
-        self.output_tokens_asked
-            .push_maybe(record.output_tokens_asked.map(i64::from));
         self.output_tokens
             .push_maybe(record.output_tokens().map(i64::from));
         self.token_source
             .push_text(record.token_source().into_str());
-        self.input_chars.push_one(signed(record.input_chars));
-        self.output_chars.push_one(signed(record.output_chars));
-        self.url.push_text(&record.url);
         self.warmup.push_one(record.stage == Stage::Warmup);
-        self.cap_wait_ns.push_maybe(record.cap_wait.map(span));
-        self.first_answer_ns
-            .push_maybe(record.first_answer.map(offset));
         self.bare_ns
             .push_many(record.bare.iter().map(|bare| offset(bare.at)));
         self.bare_kind
             .push_many(record.bare.iter().map(|bare| text(bare.kind.into_str())));
         self.cached_tokens.push_maybe(usage.cached.map(i64::from));
-        self.retokenized
-            .push_maybe(record.retokenized.map(i64::from));
-        self.output_exact.push_one(record.output_exact);
-        self.resent.push_one(record.resent);
-        self.streamed.push_one(record.streamed);
         self.usage_given.push_one(record.usage.is_some());
         self.refused.push_maybe(Some(record.refused));
         self.stage.push_maybe_text(Some(record.stage.into_str()));
-        self.model.push_maybe_text(record.model.as_deref());
-        self.items_asked
-            .push_maybe(record.items_asked.map(i64::from));
-        self.items.push_maybe(record.items.map(i64::from));
         self.score.push_maybe(record.score);
-        self.differs_at.push_maybe(record.differs_at.map(signed));
-        self.model_asked
-            .push_maybe_text(record.model_asked.as_deref());
         self.valid_json.push_maybe(record.valid_json);
-        self.tool_calls.push_maybe(record.tool_calls.map(i64::from));
-        self.valid_tool_calls
-            .push_maybe(record.valid_tool_calls.map(i64::from));
-        self.media.push_maybe(record.media.map(i64::from));
-        self.audio_ms.push_maybe(record.audio_ms.map(i64::from));
-        self.upload_bytes
-            .push_maybe(record.upload_bytes.map(signed));
-        self.media_tokens
-            .push_maybe(record.media_tokens.map(i64::from));
-        self.rank.push_maybe(record.rank.map(i64::from));
-        self.turns.push_maybe(record.turns.map(i64::from));
-        self.preemptions
-            .push_maybe(record.preemptions.map(i64::from));
         let per_token = record.per_token.as_deref();
         self.batch_size
             .push_maybe_many(per_token.map(|it| it.batch_size.iter().copied().map(small)));
@@ -199,48 +198,7 @@ impl Table {
         if !(self.batch_size.is_left_out() && self.queue_wait_us.is_left_out()) {
             into.iter_mut().try_for_each(|to| self.take_per_token(to))?;
         }
-        self.id.lay_ones(into, |to, id| put(&mut to.id, id))?;
-        self.url.lay_ones(into, |to, url| put(&mut to.url, url))?;
-        (self.finish).lay_maybes(into, |to, word| put_maybe(&mut to.finish, word))?;
-        (self.model).lay_maybes(into, |to, name| put_maybe(&mut to.model, name))?;
-        (self.model_asked).lay_maybes(into, |to, name| put_maybe(&mut to.model_asked, name))?;
-        lay_number(&mut self.index, into, |to| &mut to.index)?;
-        lay_number(&mut self.input_chars, into, |to| &mut to.input_chars)?;
-        lay_number(&mut self.output_chars, into, |to| &mut to.output_chars)?;
-        lay_offsets(&mut self.due_ns, into, |to| &mut to.due)?;
-        lay_offsets(&mut self.sent_ns, into, |to| &mut to.sent)?;
-        lay_offsets(&mut self.first_byte_ns, into, |to| &mut to.first_byte)?;
-        lay_offsets(&mut self.first_answer_ns, into, |to| &mut to.first_answer)?;
-        lay_offsets(&mut self.end_ns, into, |to| &mut to.end)?;
-        lay_spans(&mut self.cap_wait_ns, into, |to| &mut to.cap_wait)?;
-        lay_spans(&mut self.connect_ns, into, |to| &mut to.connect)?;
-        lay_numbers(&mut self.session, into, |to| &mut to.session)?;
-        lay_numbers(&mut self.turn, into, |to| &mut to.turn)?;
-        lay_numbers(&mut self.turns, into, |to| &mut to.turns)?;
-        lay_numbers(&mut self.status, into, |to| &mut to.status)?;
-        lay_numbers(&mut self.retokenized, into, |to| &mut to.retokenized)?;
-        lay_numbers(&mut self.input_tokens_asked, into, |to| {
-            &mut to.input_tokens_asked
-        })?;
-        lay_numbers(&mut self.output_tokens_asked, into, |to| {
-            &mut to.output_tokens_asked
-        })?;
-        lay_numbers(&mut self.items_asked, into, |to| &mut to.items_asked)?;
-        lay_numbers(&mut self.items, into, |to| &mut to.items)?;
-        lay_numbers(&mut self.differs_at, into, |to| &mut to.differs_at)?;
-        lay_numbers(&mut self.tool_calls, into, |to| &mut to.tool_calls)?;
-        lay_numbers(&mut self.valid_tool_calls, into, |to| {
-            &mut to.valid_tool_calls
-        })?;
-        lay_numbers(&mut self.media, into, |to| &mut to.media)?;
-        lay_numbers(&mut self.audio_ms, into, |to| &mut to.audio_ms)?;
-        lay_numbers(&mut self.upload_bytes, into, |to| &mut to.upload_bytes)?;
-        lay_numbers(&mut self.media_tokens, into, |to| &mut to.media_tokens)?;
-        lay_numbers(&mut self.rank, into, |to| &mut to.rank)?;
-        lay_numbers(&mut self.preemptions, into, |to| &mut to.preemptions)?;
-        lay_flag(&mut self.output_exact, into, |to| &mut to.output_exact)?;
-        lay_flag(&mut self.resent, into, |to| &mut to.resent)?;
-        lay_flag(&mut self.streamed, into, |to| &mut to.streamed)?;
+        self.take_plain(into)?;
         self.refused.lay_maybes(into, |to, refused| {
             to.refused = refused.is_some_and(|&refused| refused);
             Ok(())

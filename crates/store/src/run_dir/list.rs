@@ -125,13 +125,7 @@ mod tests {
         for (text, nanos) in cases {
             assert_eq!(instant(text), Some(nanos), "{text}");
         }
-        for text in [
-            "",
-            "yesterday",
-            "2026-11-15",
-            "2026-11-15T02:30:00",
-            "2026-11-15T02:30:00+8",
-        ] {
+        for text in " yesterday 2026-11-15 2026-11-15T02:30:00 2026-11-15T02:30:00+8".split(' ') {
             assert_eq!(instant(text), None, "{text}");
         }
     }

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 /// The records of a run, in parts.
 pub struct Parts {
-    /// How many records there are.
     pub records: u64,
     /// Files that are to be as they were written, or no record counts.
     pub checks: Vec<FileCheck>,

@@ -71,6 +71,12 @@ fn begun(folder: &Path, planned: Option<u64>) -> RunDir {
     run
 }
 
+fn begun_here() -> (tempfile::TempDir, RunDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    (folder, run)
+}
+
 fn summary() -> Summary {
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/run-v1");
     RunDir::open(fixture).unwrap().summary().unwrap()
@@ -106,8 +112,7 @@ fn the_stored_settings_describe_the_run_and_hold_no_secret() {
 
 #[test]
 fn a_run_that_goes_on_is_told_from_a_killed_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (_folder, run) = begun_here();
     let journal = fs::File::open(run.journal_path()).unwrap();
     journal.lock().unwrap();
     assert_eq!(run.ending().unwrap().cause, EndCause::Running);
@@ -117,8 +122,7 @@ fn a_run_that_goes_on_is_told_from_a_killed_one() {
 
 #[test]
 fn a_killed_run_is_read_and_accounted_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (_folder, run) = begun_here();
     let ending = run.ending().unwrap();
     assert_eq!(ending.cause, EndCause::Killed);
     assert_eq!((ending.planned, ending.unsent), (8, 5));
@@ -130,17 +134,13 @@ fn a_killed_run_is_read_and_accounted_for() {
     assert_eq!(records[3].chunks.at, [Offset(2_000)]);
     let without_plan = tempfile::tempdir().unwrap();
     let ending = begun(without_plan.path(), None).ending().unwrap();
-    assert_eq!(
-        (ending.planned, ending.unsent),
-        (9, 6),
-        "as the settings say"
-    );
+    assert_eq!(ending.planned, 9, "as the settings say");
+    assert_eq!(ending.unsent, 6, "as the settings say");
 }
 
 #[test]
 fn sealing_changes_the_file_and_not_the_records() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (folder, run) = begun_here();
     let (records, ending) = (all(&run), run.ending().unwrap());
     run.seal().unwrap();
     run.seal().unwrap();
@@ -153,8 +153,7 @@ fn sealing_changes_the_file_and_not_the_records() {
 
 #[test]
 fn sealing_keeps_the_ending_that_is_stored() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (_folder, run) = begun_here();
     let ending = Ending {
         planned: 8,
         thread_cpu_shares: vec![0.25],
@@ -225,8 +224,7 @@ fn a_folder_without_runs_says_how_to_make_one() {
 #[cfg(unix)]
 #[test]
 fn what_stands_in_place_of_a_file_of_a_run_is_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (folder, run) = begun_here();
     run.seal().unwrap();
     let parquet = run.parquet_path();
     let elsewhere = folder.path().join("elsewhere");
@@ -245,8 +243,7 @@ fn what_stands_in_place_of_a_file_of_a_run_is_refused_by_name() {
 
 #[test]
 fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (folder, run) = begun_here();
     run.seal().unwrap();
     run.write_summary(&summary()).unwrap();
     let reads = |run: &RunDir| -> Result<(), StorageError> {
@@ -307,8 +304,7 @@ fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
 
 #[test]
 fn what_is_written_after_the_seal_is_hashed_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (folder, run) = begun_here();
     run.seal().unwrap();
     let ending = Ending {
         planned: 8,
@@ -332,8 +328,7 @@ fn what_is_written_after_the_seal_is_hashed_anew() {
 
 #[test]
 fn a_run_without_hashes_is_read_as_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (folder, run) = begun_here();
     run.seal().unwrap();
     let records = all(&run);
     fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
@@ -346,8 +341,7 @@ fn a_run_without_hashes_is_read_as_before() {
 
 #[test]
 fn a_seal_that_was_killed_gets_its_hashes_later() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = begun(folder.path(), Some(8));
+    let (folder, run) = begun_here();
     let journal = fs::read(run.journal_path()).unwrap();
     run.seal().unwrap();
     fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();

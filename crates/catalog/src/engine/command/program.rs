@@ -141,22 +141,8 @@ fn is_container_run(words: &[String]) -> bool {
 }
 
 /// Options of `docker run` without a value; every other one takes the next word.
-const BARE_OPTIONS: [&str; 14] = [
-    "-d",
-    "--detach",
-    "-i",
-    "--interactive",
-    "-t",
-    "--tty",
-    "-it",
-    "-ti",
-    "-itd",
-    "-dit",
-    "--rm",
-    "--privileged",
-    "--init",
-    "-P",
-];
+const BARE_OPTIONS: &str =
+    "-d --detach -i --interactive -t --tty -it -ti -itd -dit --rm --privileged --init -P";
 
 fn contained(
     all: &[String],
@@ -172,7 +158,7 @@ fn contained(
             None => (option.as_str(), None),
         };
         at += 1;
-        if BARE_OPTIONS.contains(&name) {
+        if BARE_OPTIONS.split(' ').any(|bare| bare == name) {
             continue;
         }
         let value = match joined {

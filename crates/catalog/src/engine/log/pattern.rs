@@ -1,36 +1,12 @@
-//! Texts with slots: `{}` for a word, `{n}` for a whole number, `{,}` with thousands, `{.2}` for
-//! two decimals, `{*}` for anything.
+//! Texts with slots, as `data/engine/log-lines.toml` explains them.
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Slot {
-    Number(f64),
-    Text(String),
-}
-
-impl Slot {
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(_) => None,
-        }
-    }
-
-    pub fn count(&self) -> Option<u64> {
-        let number = self.number()?;
-        (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
-    }
-
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Number(_) => None,
-        }
-    }
-}
+use super::slots::Slots;
+use serde_json::Value;
 
 enum Piece<'a> {
     Literal(&'a str),
-    Slot(&'a str),
+    /// What it fills, if it fills anything, and how it is written.
+    Slot(Option<&'a str>, &'a str),
 }
 
 fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
@@ -42,9 +18,11 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         if let Some(inside) = rest.strip_prefix('{')
             && let Some(end) = inside.find('}')
         {
-            let kind = &inside[..end];
             rest = &inside[end + 1..];
-            return Some(Piece::Slot(kind));
+            return Some(match inside[..end].split_once(':') {
+                Some((name, kind)) => Piece::Slot(Some(name), kind),
+                None => Piece::Slot(None, &inside[..end]),
+            });
         }
         let end = rest
             .char_indices()
@@ -58,69 +36,83 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
 }
 
 /// The slots of a line that has this text somewhere.
-pub(super) fn read(text: &str, line: &str) -> Option<Vec<Slot>> {
-    let mut slots = Vec::new();
+pub(super) fn read(text: &str, line: &str) -> Option<Slots> {
+    let mut slots = Slots::new();
     let mut rest = line;
-    let mut open: Option<&str> = None;
+    let mut open = None;
     let mut began = false;
+    let mut fill = |(name, kind): (Option<&str>, &str), value: &str| {
+        let value = value_of(kind, value)?;
+        if let Some(name) = name {
+            slots.insert(name.to_owned(), value);
+        }
+        Some(())
+    };
     for piece in pieces(text) {
         match piece {
-            Piece::Slot(kind) => open = Some(kind),
+            Piece::Slot(name, kind) => open = Some((name, kind)),
             Piece::Literal(literal) => {
                 let at = rest.find(literal)?;
                 if began && open.is_none() && at != 0 {
                     return None;
                 }
-                if let Some(kind) = open.take() {
-                    slots.push(fill(kind, &rest[..at])?);
+                if let Some(slot) = open.take() {
+                    fill(slot, &rest[..at])?;
                 }
                 rest = &rest[at + literal.len()..];
                 began = true;
             }
         }
     }
-    if let Some(kind) = open {
-        let value = match kind {
+    if let Some(slot) = open {
+        let value = match slot.1 {
             "*" => rest,
             _ => rest.split_whitespace().next().unwrap_or_default(),
         };
-        slots.push(fill(kind, value)?);
+        fill(slot, value)?;
     }
     Some(slots)
 }
 
-fn fill(kind: &str, value: &str) -> Option<Slot> {
+fn value_of(kind: &str, value: &str) -> Option<Value> {
     let value = value.trim();
     if matches!(kind, "" | "*") {
         let fits = kind == "*" || !value.contains(char::is_whitespace);
-        return (fits && !value.is_empty()).then(|| Slot::Text(value.to_owned()));
+        return (fits && !value.is_empty()).then(|| value.into());
     }
     let plain = value.replace(',', "");
     let plain = plain.trim_end_matches(['.', ';']);
-    let number: f64 = plain.parse().ok()?;
-    number.is_finite().then_some(Slot::Number(number))
+    // What counts things is a whole number.
+    let whole = plain.parse::<i64>().ok().map(Value::from);
+    let number = || plain.parse::<f64>().ok().filter(|it| it.is_finite());
+    whole.or_else(|| number().map(Value::from))
 }
 
 /// The text with its slots filled; `None` if they do not fit.
-pub(super) fn write(text: &str, slots: &[Slot]) -> Option<String> {
+pub(super) fn write(text: &str, slots: &Slots) -> Option<String> {
     let mut written = String::new();
-    let mut slots = slots.iter();
+    let mut filled = 0;
     for piece in pieces(text) {
-        match piece {
-            Piece::Literal(literal) => written.push_str(literal),
-            Piece::Slot(kind) => match (kind, slots.next()?) {
-                ("" | "*", Slot::Text(text)) => written.push_str(text),
-                ("n", Slot::Number(number)) => written.push_str(&format!("{number:.0}")),
-                (",", Slot::Number(number)) => written.push_str(&thousands(*number)),
-                (kind, Slot::Number(number)) => {
-                    let decimals: usize = kind.strip_prefix('.')?.parse().ok()?;
-                    written.push_str(&format!("{number:.decimals$}"));
-                }
-                _ => return None,
-            },
+        let (name, kind) = match piece {
+            Piece::Literal(literal) => {
+                written.push_str(literal);
+                continue;
+            }
+            Piece::Slot(name, kind) => (name?, kind),
+        };
+        let value = slots.get(name)?;
+        filled += 1;
+        match kind {
+            "" | "*" => written.push_str(value.as_str()?),
+            "n" => written.push_str(&format!("{:.0}", value.as_f64()?)),
+            "," => written.push_str(&thousands(value.as_f64()?)),
+            kind => {
+                let decimals: usize = kind.strip_prefix('.')?.parse().ok()?;
+                written.push_str(&format!("{:.decimals$}", value.as_f64()?));
+            }
         }
     }
-    slots.next().is_none().then_some(written)
+    (filled == slots.len()).then_some(written)
 }
 
 fn thousands(number: f64) -> String {

@@ -65,36 +65,21 @@ fn names_follow_the_version() {
 
 #[test]
 fn what_a_scraper_needs_is_mapped_for_every_engine() {
-    for engine in [
-        EngineKind::Vllm,
-        EngineKind::Sglang,
-        EngineKind::Mindie,
-        EngineKind::LlamaServer,
-    ] {
+    use EngineKind::{LlamaServer, Mindie, Sglang, Vllm};
+    use Meaning::{GenerationTokens, PromptTokens, Running, Waiting};
+    for engine in [Vllm, Sglang, Mindie, LlamaServer] {
         let known = metrics(engine, engine.newest());
-        for meaning in [
-            Meaning::Running,
-            Meaning::Waiting,
-            Meaning::PromptTokens,
-            Meaning::GenerationTokens,
-        ] {
-            assert_eq!(
-                known.iter().filter(|m| m.meaning == Some(meaning)).count(),
-                1,
-                "{engine} {meaning:?}"
-            );
+        for meaning in [Running, Waiting, PromptTokens, GenerationTokens] {
+            let of_it = known.iter().filter(|m| m.meaning == Some(meaning));
+            assert_eq!(of_it.count(), 1, "{engine} {meaning:?}");
         }
         for metric in known {
-            assert_eq!(
-                metric.kind == MetricKind::Histogram,
-                !metric.bounds(4096).is_empty()
-            );
+            let has_bounds = !metric.bounds(4096).is_empty();
+            assert_eq!(metric.kind == MetricKind::Histogram, has_bounds);
         }
     }
-    assert_eq!(
-        find("sglang:token_usage").unwrap().1.meaning,
-        Some(Meaning::KvUse)
-    );
+    let (_, usage) = find("sglang:token_usage").unwrap();
+    assert_eq!(usage.meaning, Some(Meaning::KvUse));
 }
 
 #[test]

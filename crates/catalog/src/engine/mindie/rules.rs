@@ -26,44 +26,29 @@ impl Config {
                 message,
             ));
         };
-        range("cacheBlockSize", schedule.cache_block_size, 1, 128);
-        range(
-            "decodeTimeMsPerReq",
+        let prefill_batch = self.prefill_batch();
+        let (decode, prefill) = (
             schedule.decode_time_ms_per_req,
-            0,
-            1000,
+            schedule.prefill_time_ms_per_req,
         );
-        range("maxBatchSize", schedule.max_batch_size, 1, 819_200);
+        let (delay, wait) = (
+            schedule.max_queue_delay_microseconds,
+            schedule.max_first_token_wait_time,
+        );
+        let most = schedule.max_batch_size;
+        range("cacheBlockSize", schedule.cache_block_size, 1, 128);
+        range("decodeTimeMsPerReq", decode, 0, 1000);
+        range("maxBatchSize", most, 1, 819_200);
         range(
             "maxPrefillTokens",
             schedule.max_prefill_tokens,
             1,
             LONGEST_INPUT,
         );
-        range(
-            "maxPrefillBatchSize",
-            self.prefill_batch(),
-            1,
-            schedule.max_batch_size,
-        );
-        range(
-            "maxQueueDelayMicroseconds",
-            schedule.max_queue_delay_microseconds,
-            500,
-            1_000_000,
-        );
-        range(
-            "maxFirstTokenWaitTime",
-            schedule.max_first_token_wait_time,
-            0,
-            3_600_000,
-        );
-        range(
-            "prefillTimeMsPerReq",
-            schedule.prefill_time_ms_per_req,
-            0,
-            1000,
-        );
+        range("maxPrefillBatchSize", prefill_batch, 1, most);
+        range("maxQueueDelayMicroseconds", delay, 500, 1_000_000);
+        range("maxFirstTokenWaitTime", wait, 0, 3_600_000);
+        range("prefillTimeMsPerReq", prefill, 0, 1000);
         let mut check = |broken: bool, rule: Rule, key: &str, message: String| {
             if broken {
                 found.push(refusal(rule, key, message));

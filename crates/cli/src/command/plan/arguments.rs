@@ -2,7 +2,7 @@
 
 use super::verify::Bench;
 use crate::command::split::{SplitArguments, positive};
-use crate::options::{DataView, Format, lang, theme};
+use crate::options::{Format, ViewArguments, lang, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;
@@ -302,17 +302,6 @@ pub struct SheetArguments {
     /// Colours of svg and png [light]
     #[arg(long, value_name = "light|dark", value_parser = theme)]
     pub theme: Option<Theme>,
-    /// Language: en or zh [from the locale]
-    #[arg(long, value_name = "en|zh", value_parser = lang)]
-    pub lang: Option<Lang>,
-}
-
-/// How answers are shown.
-#[derive(Args)]
-pub struct ViewArguments {
-    /// text or json
-    #[arg(long, value_name = "text|json", default_value = "text")]
-    pub format: DataView,
     /// Language: en or zh [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,

@@ -40,7 +40,6 @@ enum Records {
     SoFar(Box<GrowingJournal>),
     /// Nothing yet of a run that has ended.
     Sealed,
-    /// All of it.
     All,
 }
 

@@ -44,7 +44,6 @@ pub struct Starter {
     started: Mutex<Vec<Arc<Started>>>,
 }
 
-/// A measurement that a page started.
 pub struct Started {
     pub name: String,
     state: Mutex<State>,
@@ -297,34 +296,22 @@ mod tests {
     #[test]
     fn nothing_is_started_that_reads_writes_or_runs_something_on_this_machine() {
         let starter = starter();
-        for fine in [
-            "run",
-            "run http://localhost:8000 --concurrency 8 --label night",
-            "sweep http://localhost:8000 --concurrency 1,2,4 --repeat 2",
-            "capacity --slo ttft.p99=1s --over concurrency",
-        ] {
-            starter.check(&words(fine), Lang::En).unwrap();
+        let check = |line: &str| starter.check(&words(line), Lang::En);
+        let url = "http://localhost:8000";
+        check("run").unwrap();
+        check(&format!("run {url} --concurrency 8 --label night")).unwrap();
+        check(&format!("sweep {url} --concurrency 1,2,4 --repeat 2")).unwrap();
+        check("capacity --slo ttft.p99=1s --over concurrency").unwrap();
+        for bad in ["", "tune study.toml", "serve"] {
+            assert!(check(bad).is_err(), "{bad}");
         }
-        for bad in [
-            "",
-            "tune study.toml",
-            "serve",
-            "run --out elsewhere",
-            "run --api-key-file /etc/passwd",
-            "run --api-key-env HOME",
-            "run --header a=b",
-            "run --data /etc/passwd",
-            "run --config /etc/passwd",
-            "run --check command:reboot",
-            "run --input-tokens histogram(/etc/passwd)",
-            "run --engine-stop reboot -- vllm serve m",
-            "run -- sh -c reboot",
-            "run -o page.html",
-            "run --live=0.0.0.0:80",
-            "run --concurrency none",
-            "run --no-such-option",
-        ] {
-            assert!(starter.check(&words(bad), Lang::En).is_err(), "{bad}");
+        let options = "--out elsewhere|--api-key-file /etc/passwd|--api-key-env HOME|--header a=b|\
+                       --data /etc/passwd|--config /etc/passwd|--check command:reboot|\
+                       --input-tokens histogram(/etc/passwd)|-- sh -c reboot|-o page.html|\
+                       --engine-stop reboot -- vllm serve m|--live=0.0.0.0:80|\
+                       --concurrency none|--no-such-option";
+        for bad in options.split('|') {
+            assert!(check(&format!("run {bad}")).is_err(), "{bad}");
         }
     }
 }

@@ -280,16 +280,9 @@ mod tests {
 
     #[test]
     fn a_point_of_a_sweep_is_the_command_line_of_a_run() {
-        let words = [
-            "http://a",
-            "--concurrency",
-            "8,16",
-            "--no-stream",
-            "--input-tokens",
-            "uniform(1,2),512",
-            "--requests",
-            "concurrency*10",
-        ];
+        let line = "http://a --concurrency 8,16 --no-stream --input-tokens uniform(1,2),512 \
+                    --requests concurrency*10";
+        let words: Vec<&str> = line.split(' ').collect();
         let typed = typed(&words);
         let points = points(&words);
         assert_eq!(points.len(), 4);

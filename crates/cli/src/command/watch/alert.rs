@@ -29,7 +29,6 @@ pub enum AlertKind {
     Back,
 }
 
-/// Something to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
     pub kind: AlertKind,

@@ -77,17 +77,9 @@ mod tests {
         ] {
             assert_eq!(short.parse::<AudioSpec>().unwrap().to_string(), whole);
         }
-        for bad in [
-            "",
-            "n=0",
-            "seconds=0",
-            "seconds=1.5",
-            "n=17,seconds=1",
-            "n=1,seconds=3601",
-            "n=8,seconds=600",
-            "n=1,seconds=normal(20,5)",
-            "size=5",
-        ] {
+        let bad = " n=0 seconds=0 seconds=1.5 n=17,seconds=1 n=1,seconds=3601 n=8,seconds=600 \
+                   n=1,seconds=normal(20,5) size=5";
+        for bad in bad.split(' ') {
             assert!(bad.parse::<AudioSpec>().is_err(), "{bad}");
         }
     }

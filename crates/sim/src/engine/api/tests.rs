@@ -22,18 +22,30 @@ fn admitted(id: u64, prompt_tokens: u32) -> Admitted {
     }
 }
 
+fn chunk(request: u64, finished: Option<(Finish, u32)>) -> Chunk {
+    Chunk {
+        request,
+        ticket: request as Ticket,
+        tokens: 1,
+        batch: 1,
+        finished,
+    }
+}
+
 /// A step of the engine that ends at this time with a token for each of the requests.
 fn step(front: &mut FrontEnd, made_at: Nanos, requests: std::ops::Range<u64>) {
-    let chunks: Vec<Chunk> = requests
-        .map(|request| Chunk {
-            request,
-            ticket: request as Ticket,
-            tokens: 1,
-            batch: 1,
-            finished: None,
-        })
-        .collect();
+    let chunks: Vec<Chunk> = requests.map(|request| chunk(request, None)).collect();
     front.hand_over(made_at, &chunks);
+}
+
+/// A front end that has taken in so many requests.
+fn with_requests(habits: Habits, requests: u64) -> FrontEnd {
+    let mut front = FrontEnd::with(COST, 1, habits);
+    for id in 0..requests {
+        front.accept(0, admitted(id, 0));
+    }
+    sent(&mut front);
+    front
 }
 
 /// Does the next task alone: what the scheduler sees, and request, tokens and time of what is
@@ -85,11 +97,7 @@ fn requests_that_come_together_are_taken_in_by_turns() {
 
 #[test]
 fn a_server_that_is_behind_sends_several_tokens_in_one_chunk() {
-    let mut front = FrontEnd::with(COST, 1, PLAIN);
-    for id in 0..2 {
-        front.accept(0, admitted(id, 0));
-    }
-    sent(&mut front);
+    let mut front = with_requests(PLAIN, 2);
     // The second step ends while the first is handled, the third while its chunks go out.
     step(&mut front, 2_000_000, 0..2);
     assert!(matches!(work(&mut front), (None, None)));
@@ -109,11 +117,7 @@ fn a_server_that_is_behind_sends_several_tokens_in_one_chunk() {
 #[test]
 fn with_more_requests_than_a_slice_each_token_is_a_chunk_though_the_server_is_behind() {
     let mut tokens = [2, 128].map(|slice| {
-        let mut front = FrontEnd::with(COST, 1, Habits { slice, ..PLAIN });
-        for id in 0..4 {
-            front.accept(0, admitted(id, 0));
-        }
-        sent(&mut front);
+        let mut front = with_requests(Habits { slice, ..PLAIN }, 4);
         for moment in 0..5 {
             step(&mut front, 9_000_000 + moment, 0..4);
         }
@@ -133,11 +137,7 @@ fn a_request_waits_a_round_of_a_server_that_is_behind_for_each_time_it_is_passed
             slice: 2,
             ..PLAIN
         };
-        let mut front = FrontEnd::with(COST, 1, habits);
-        for id in 0..4 {
-            front.accept(0, admitted(id, 0));
-        }
-        sent(&mut front);
+        let mut front = with_requests(habits, 4);
         for moment in 0..steps {
             step(&mut front, 9_000_000 + moment, 0..4);
         }
@@ -155,17 +155,8 @@ fn a_request_waits_a_round_of_a_server_that_is_behind_for_each_time_it_is_passed
 #[test]
 fn the_end_of_an_answer_costs_what_vllm_sends_then() {
     let busy = |finished| {
-        let mut front = FrontEnd::with(COST, 1, VLLM);
-        front.accept(0, admitted(0, 0));
-        sent(&mut front);
-        let chunk = Chunk {
-            request: 0,
-            ticket: 0,
-            tokens: 1,
-            batch: 1,
-            finished,
-        };
-        front.hand_over(9_000_000, &[chunk]);
+        let mut front = with_requests(VLLM, 1);
+        front.hand_over(9_000_000, &[chunk(0, finished)]);
         sent(&mut front);
         front.busy
     };
@@ -211,11 +202,7 @@ fn a_free_front_end_adds_nothing() {
 
 #[test]
 fn chunks_are_sent_together_up_to_a_time_or_the_end_of_an_answer() {
-    let mut front = FrontEnd::with(COST, 1, PLAIN);
-    for id in 0..4 {
-        front.accept(0, admitted(id, 0));
-    }
-    sent(&mut front);
+    let mut front = with_requests(PLAIN, 4);
     step(&mut front, 9_000_000, 0..4);
     let mut events = Vec::new();
     // The outputs are handled, then they go out every 50 us.
@@ -223,14 +210,7 @@ fn chunks_are_sent_together_up_to_a_time_or_the_end_of_an_answer() {
         assert!(front.work(0, until, &mut events).is_continue());
         assert_eq!(events.len(), sent_by_then);
     }
-    let last = Chunk {
-        request: 1,
-        ticket: 1,
-        tokens: 1,
-        batch: 1,
-        finished: Some((Finish::Stop, 0)),
-    };
-    front.hand_over(10_000_000, &[last]);
+    front.hand_over(10_000_000, &[chunk(1, Some((Finish::Stop, 0)))]);
     step(&mut front, 10_000_001, 2..4);
     events.clear();
     assert!(front.work(0, Nanos::MAX, &mut events).is_continue());
