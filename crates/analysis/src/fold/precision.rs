@@ -40,7 +40,7 @@ const OPEN_WAVES: f64 = 40.0;
 const QUEUED_WAVES: f64 = 500.0;
 /// Mean latencies that an open loop must last for the 99th percentile of waits: those beyond it
 /// come together, when the server has a bad moment, and a few moments say little of the others.
-const TAIL_WAVES: f64 = 125.0;
+const TAIL_WAVES: f64 = 150.0;
 /// Values beyond the 95th percentile of which so many tell as much as one come together.
 const TOGETHER: f64 = 1.5;
 /// Where they do, how many is itself uncertain, and runs with a low estimate must not pass alone.
