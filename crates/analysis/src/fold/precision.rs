@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(needed(false, 30.0, RestsOn::Waits, 1.0), 459.0);
         assert_eq!(needed(false, 30.0, RestsOn::Waits, 2.0), 918.0 * 1.3);
         assert_eq!(needed(true, 50.0, RestsOn::Requests, 1.0), 459.0);
-        assert_eq!(needed(true, 50.0, RestsOn::Waits, 1.0), 2000.0);
+        assert_eq!(needed(true, 50.0, RestsOn::Waits, 1.0), 3000.0);
     }
 
     #[test]
