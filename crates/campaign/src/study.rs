@@ -32,5 +32,6 @@ pub use started::FreshStart;
 pub use template::template;
 pub use trimming::{FigureChange, NeededFlag, Trimming, changes_answers};
 pub use verdict::{
-    Change, ChangeEffect, Comparison, FigurePair, Finding, Gain, Refuted, StartPair, StudyVerdict,
+    Change, ChangeEffect, Comparison, FigurePair, Finding, Gain, Refuted, StartPair, StartsInStep,
+    StudyVerdict,
 };

@@ -1,7 +1,7 @@
 //! One figure in two groups of runs.
 //!
-//! Replicates are runs. Three runs a side show by themselves how runs differ, and decide. Fewer
-//! are helped by a run's own interval, or where it is too short for one by a bound. The error of a
+//! Replicates are runs. Five runs, two a side at least, show by themselves how runs differ, and
+//! decide. Fewer are helped by a run's own interval, or where it is too short for one by a bound. The error of a
 //! group's mean logarithm is then (variance between runs + variance within a run) / runs.
 //!
 //! Where both sides have a run of each seed, these sent the same at the same moments. Then the
@@ -18,8 +18,11 @@ use std::collections::BTreeMap;
 
 /// Fewest runs a side for a test by permutation.
 const LEAST_PERMUTED: usize = 4;
-/// Fewest runs a side that show how runs differ.
+/// Fewest runs a side that show how runs differ, whatever the figure.
 const LEAST_RUNS: usize = 3;
+/// Fewest degrees of freedom with which repeats on both sides decide by themselves: with the noise
+/// within runs as the least, two runs against three found half of what they show.
+const LEAST_DEGREES: f64 = 3.0;
 
 /// What is assumed of the spread between runs is worth so many that were seen.
 const ASSUMED_RUNS: f64 = 4.0;
@@ -275,7 +278,7 @@ impl Contrast {
                 let weighed = ASSUMED_RUNS * assumed + degrees * seen;
                 (a, b, weighed / (ASSUMED_RUNS + degrees))
             }
-            (Some(seen), Some(a), Some(b)) if n.min(m) < LEAST_RUNS && !is_bounded => {
+            (Some(seen), Some(a), Some(b)) if degrees < LEAST_DEGREES && !is_bounded => {
                 (a, b, (seen - (a + b) / 2.0).max(0.0))
             }
             // Runs differ by their own noise and by what else changes, whichever it is.

@@ -57,6 +57,8 @@ texts! {
         LeftOut => "Left out", "已去掉";
         NoLoss => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异";
         NoLossBut => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits; leaving them out changes {changes}", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异；去掉它们使 {changes}";
+        InStep => "In step", "步调一致";
+        InStepStarts => "the streams sent in waves in {own} of {starts} starts of trial {trial} and {default} of {starts} of the default: what these differ by may be that of the rhythm alone; repeat the study with lengths that vary, as in output-tokens = \"uniform(64,192)\"", "各路请求成批发出：试验 {trial} 的 {starts} 次启动中有 {own} 次，默认配置的 {starts} 次中有 {default} 次；两者之差可能只来自这种节奏，请让长度有变化后重做研究，例如 output-tokens = \"uniform(64,192)\"";
         Quality => "Quality", "质量";
         MayChangeAnswers => "{flags} may change the answers, not only the speed: compare them before you use it", "{flags} 可能改变回答内容而不仅是速度：使用前请对比回答质量";
         Unmodelled => "Not modelled", "未建模";

@@ -246,6 +246,7 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
         blocks.push(Block::Pairs(pairs.collect()));
     }
     let mut about = Vec::from_iter(sides::longer(report));
+    about.extend(sides::in_step(report));
     about.extend(flags_of_best(report));
     about.extend(edges::warnings(report));
     about.extend(edges::between(report));

@@ -28,11 +28,16 @@ const OVERLOAD_REACH: f64 = 0.02;
 const BASE_MISSES: f64 = 0.05;
 /// As few may still be met far above the capacity.
 const BASE_MET: f64 = 0.02;
-/// Steepness, from slopes to cliffs: the first, the factor to the next, and how many.
-const STEEPNESS: (f64, f64, usize) = (2.0, 2.0, 10);
+/// Steepness, from a share that hardly follows the load to cliffs: the first, the factor to the next,
+/// and how many.
+const STEEPNESS: (f64, f64, usize) = (0.25, 2.0, 13);
 /// Steepness is most likely the first, in logarithms, with the second as its deviation: a queue whose load rises
 /// by 5 % near its capacity misses two to five times as many. A cliff soon outweighs it.
 const USUAL_STEEPNESS: (f64, f64) = (3.1, 0.6);
+/// What any steepness has at least, as a part of the most likely: what is missed may follow the load
+/// far less than that of a queue, and few probes must be able to show it, lest the interval be as
+/// narrow as that of a queue.
+const ANY_STEEPNESS: f64 = 0.001;
 /// Error of an answer, in logarithms, that comes from the form of the curve, not from chance.
 const FORM_ERROR: f64 = 0.03;
 /// A cliff has lost half of what was met after this, in logarithms of the level.
@@ -95,7 +100,8 @@ impl Curve {
             let capacity = low + step * point as f64;
             for steepness in &steepnesses {
                 let usual = (steepness.ln() - USUAL_STEEPNESS.0) / USUAL_STEEPNESS.1;
-                let (mut misfit, mut log) = (0.0, -usual * usual / 2.0);
+                let prior = (-usual * usual / 2.0).exp() + ANY_STEEPNESS;
+                let (mut misfit, mut log) = (0.0, prior.ln());
                 for probe in &telling {
                     match probe {
                         Evidence::Beyond(level) => log += beyond(*level, capacity),

@@ -5,6 +5,7 @@ use rand::RngExt;
 use std::collections::VecDeque;
 
 mod long_runs;
+mod slopes;
 
 fn settings(share: f64, start: f64) -> Settings {
     Settings {

@@ -79,6 +79,18 @@ pub struct Comparison {
     /// What users feel, with and without: the mean over the pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<FigurePair>,
+    /// In how many of these starts the streams sent in waves; absent where they never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_step: Option<StartsInStep>,
+}
+
+/// Starts whose streams sent in waves. Where these are of one side, or of both, what the sides differ
+/// by is that of the rhythm, and other lengths may not show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StartsInStep {
+    pub trial: usize,
+    pub default: usize,
 }
 
 /// A fresh start of the trial and one of the default, with the same prompts.
@@ -218,6 +230,7 @@ impl LastStage {
             trial: challenge.trimmed.of,
             changes,
             figures: figures(&started),
+            in_step: in_step(&started),
             pairs: (started.iter())
                 .map(|(own, default)| StartPair {
                     trial: own.proposal.id,
@@ -299,6 +312,16 @@ fn pairs<'a>(trials: &Started<'a>, challenge: &Challenge) -> Vec<(&'a Trial, &'a
     let rounds = challenge.rounds.clone();
     let pairs = rounds.filter_map(|round| of(challenge.trimmed.of, round).zip(of(DEFAULT, round)));
     pairs.collect()
+}
+
+fn in_step(pairs: &[(&Trial, &Trial)]) -> Option<StartsInStep> {
+    let own = pairs.iter().filter(|(own, _)| own.ending.is_in_step());
+    let default = (pairs.iter()).filter(|(_, default)| default.ending.is_in_step());
+    let found = StartsInStep {
+        trial: own.count(),
+        default: default.count(),
+    };
+    (found.trial + found.default > 0).then_some(found)
 }
 
 /// The mean of each figure over the pairs that have it on both sides.

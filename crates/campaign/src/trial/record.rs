@@ -2,6 +2,7 @@
 
 use crate::search::RungFigure;
 use crate::space::Point;
+use inferometer_core::doubt::DoubtCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -145,6 +146,11 @@ impl Ending {
         self.measurements.iter().all(Measurement::is_valid)
     }
 
+    /// At some load level streams sent in waves.
+    pub fn is_in_step(&self) -> bool {
+        self.measurements.iter().any(Measurement::is_in_step)
+    }
+
     /// Requests that failed at all load levels together, where that is known.
     pub fn failed_requests(&self) -> Option<u64> {
         let known = self.measurements.iter();
@@ -192,6 +198,12 @@ impl Measurement {
     /// Whether it may be trusted, by the run's own verdict.
     pub fn is_valid(&self) -> bool {
         self.run().get("valid") != Some(&Json::Bool(false))
+    }
+
+    fn is_in_step(&self) -> bool {
+        let doubts = self.run().get("doubts").and_then(Json::as_array);
+        let mut codes = doubts.into_iter().flatten().map(|doubt| &doubt["code"]);
+        codes.any(|code| code == DoubtCode::InStep.into_str())
     }
 
     pub fn failed_requests(&self) -> Option<u64> {

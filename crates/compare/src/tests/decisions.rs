@@ -101,3 +101,20 @@ fn doubts_and_other_models_of_the_sides_are_told_though_they_are_compared() {
         assert_eq!(found.models, [], "{same:?}");
     }
 }
+
+#[test]
+fn two_runs_against_three_find_what_a_t_test_of_these_finds() {
+    // Runs that state more noise than they differ by, as short ones do.
+    let found = |slower: f64| {
+        let is_found = |seed: &u64| {
+            let a = repeats("a", 2, 100.0, 0.01, 2 * seed);
+            let b = repeats("b", 3, slower, 0.01, 2 * seed + 1);
+            let row = primary(&[a, b]);
+            row.low.unwrap() > 1.0 || row.high.unwrap() < 1.0
+        };
+        (0..100).filter(is_found).count()
+    };
+    let [none, real] = [100.0, 105.0].map(found);
+    println!("{none} {real}");
+    assert!(none <= 9 && real >= 75, "{none} and {real} of 100");
+}

@@ -72,6 +72,23 @@ pub fn figures_of_best(report: &StudyReport<'_>) -> Vec<Option<f64>> {
     (0..report.objectives().len()).map(mean).collect()
 }
 
+/// That the figures which decide may be those of a rhythm of the load.
+pub(super) fn in_step(report: &StudyReport<'_>) -> Option<Pair> {
+    let comparison = report.result.comparison.as_ref()?;
+    let starts = comparison.in_step?;
+    let values = [
+        ("own", starts.trial.to_string()),
+        ("default", starts.default.to_string()),
+        ("starts", comparison.pairs.len().to_string()),
+        ("trial", comparison.trial.to_string()),
+    ];
+    let name = StudyText::InStep.text(report.lang);
+    Some(Pair::new(
+        name,
+        StudyText::InStepStarts.with(report.lang, &values),
+    ))
+}
+
 /// Why the default does not serve.
 pub(super) fn failure_of_default<'a>(report: &StudyReport<'a>) -> Option<&'a str> {
     let mut trials = report.result.trials.iter();

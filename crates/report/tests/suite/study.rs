@@ -4,7 +4,7 @@ use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
     Best, Change, ChangeEffect, Comparison, Direction, Effect, FailureCount, FigureChange,
     FigurePair, Finding, Importance, NeededFlag, Objective, Refuted, Spread, Standing, StartPair,
-    Study, StudyResult, TrialRow, Trimming,
+    StartsInStep, Study, StudyResult, TrialRow, Trimming,
 };
 use inferometer_campaign::trial::{Bed, Level, Measurement, Origin, State};
 use inferometer_page::doc::{Block, Tone, Verdict};
@@ -130,6 +130,7 @@ fn sample() -> Sample {
             changes: vec![change("throughput.output_tokens_per_s", 0.19, [0.15, 0.23])],
             pairs: Vec::new(),
             figures: Vec::new(),
+            in_step: None,
         }),
         failures: vec![FailureCount {
             class: "no-room-for-kv-cache".into(),
@@ -534,6 +535,32 @@ fn starts_are_counted_and_those_that_are_one_measurement_are_called_so() {
     sample.result.finding = Finding::NoCertainGain;
     let said = verdict(&sample.report(Lang::En)).reason;
     assert!(said.ends_with("which is one measurement"), "{said}");
+}
+
+#[test]
+fn a_gain_of_streams_that_sent_in_waves_is_told_as_one() {
+    let mut sample = sample();
+    assert!(!sample.shown(Lang::En).contains("In step"));
+    let comparison = sample.result.comparison.as_mut().unwrap();
+    comparison.pairs = vec![
+        StartPair {
+            trial: 3,
+            default: 4
+        };
+        5
+    ];
+    comparison.in_step = Some(StartsInStep {
+        trial: 0,
+        default: 5,
+    });
+    let shown = sample
+        .shown(Lang::En)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let told = "the streams sent in waves in 0 of 5 starts of trial 2 and 5 of 5 of the default";
+    assert!(shown.contains(told), "{shown}");
+    assert!(sample.shown(Lang::Zh).contains("步调一致"));
 }
 
 #[test]

@@ -43,6 +43,27 @@ fn an_invalid_run_never_wins() {
 }
 
 #[test]
+fn starts_whose_streams_sent_in_waves_are_counted_on_both_sides() {
+    let study = study();
+    let in_step = |ending: Ending| {
+        let mut ending = ending;
+        ending.measurements[0].summary["doubts"] = json!([{"code": "in-step", "severity": "note"}]);
+        ending
+    };
+    let of = |default: [Ending; 2]| {
+        let trials = duel(&study, default, [served(300.0, 5.0), served(301.0, 5.0)]);
+        study.result(&trials, false).comparison.unwrap().in_step
+    };
+    let default = || served(100.0, 500.0);
+    assert_eq!(of([default(), default()]), None);
+    let found = of([in_step(default()), default()]).unwrap();
+    assert!(
+        found.trial == 0 && (2..=3).contains(&found.default),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_minimised_figure_tells_its_own_change() {
     let study = changed([("maximize = \"throughput.output_tokens_per_s\"", ""), TTFT]).unwrap();
     let trials = duel(
