@@ -7,14 +7,14 @@ use crate::column_labels::{column_labels, is_total};
 use crate::doubt::ToldFailures;
 use crate::failure_words::{failed_share, is_out_of_memory, is_void};
 use crate::label::{Field, Label, Sample, is_change, label};
-use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::settings::Column;
-use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::told_failures::{tells_a_failure, told_count};
 use crate::unread::UnreadReason;
+use inferometer_notes::Notes;
+use inferometer_notes::TextTable;
 use inferometer_text::hostile::printable;
 use std::cell::LazyCell;
 

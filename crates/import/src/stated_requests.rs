@@ -2,10 +2,10 @@
 //! `每档 300 条请求`. Without that number nobody can tell a difference from chance.
 
 use crate::assumption::Assumption;
-use crate::notes::Notes;
 use crate::quantity::count;
 use crate::result::ImportedResult;
 use crate::section;
+use inferometer_notes::Notes;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stated {
