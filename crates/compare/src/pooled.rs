@@ -36,11 +36,8 @@ impl Pooled {
         let known: Vec<_> = known.filter(|(_, it)| it.is_decidable()).collect();
         let parts: Vec<Difference> = known.iter().filter_map(|(_, it)| it.difference).collect();
         // Runs of one start of a server are off together.
-        let shared = if known.iter().all(|(_, it)| it.runs == [1, 1]) {
-            2.0 * settings.run_deviation.powi(2)
-        } else {
-            0.0
-        };
+        let single = known.iter().map(|(_, it)| it.between_single);
+        let shared = 2.0 * single.fold(0.0, f64::max);
         let all = Difference::mean_of(&parts, shared).filter(|_| parts.len() > 1)?;
         let [low, high] = all.interval(1.0 - settings.risk / tests as f64);
         let margin = (1.0 + settings.margin).ln();
