@@ -40,13 +40,14 @@ pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure
         return Vec::new();
     }
     let axes = independent(all.axes, &all.planned);
-    let climbed = axes.iter().copied().find(|axis| is_load(axis));
+    let load = axes.iter().copied().find(|axis| is_load(axis));
     let drawn = Drawn {
         axes,
         points,
         which,
         lang,
     };
+    let climbed = load.filter(|axis| drawn.is_climbed(axis));
     let mut figures = match (climbed, drawn.axes.as_slice()) {
         (Some(climbed), _) => drawn.ladders(climbed),
         (None, [axis]) if drawn.points.iter().all(|row| is_number(row, axis)) => {
@@ -55,11 +56,11 @@ pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure
         (None, _) => Vec::new(),
     };
     let length = drawn.axes.iter().copied().find(|axis| is_length(axis));
-    match (lengths(all.axes), climbed, length) {
+    match (lengths(all.axes), load, length) {
         (Some(lengths), ..) => figures.extend(drawn.grids(lengths, &USUAL)),
         (None, Some(load), Some(length)) => figures.extend(drawn.grids([load, length], &SPEEDS)),
-        (None, None, _) => figures.extend(drawn.settings(all.axes)),
-        (None, Some(_), None) => {}
+        (None, Some(_), None) if climbed.is_some() => {}
+        (None, ..) => figures.extend(drawn.settings(all.axes)),
     }
     for note in all.notes.iter().cloned().chain(following(all, lang)) {
         add_note(&mut figures, &note);
@@ -92,6 +93,16 @@ struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
+    /// Whether anything was measured at several levels of an axis: dots alone are no curve.
+    fn is_climbed(&self, axis: &String) -> bool {
+        let groups = groups(&self.points, |row| label(&self.axes, row, &[axis]));
+        let has_levels = |rows: &Vec<&MeasuredPoint<'_>>| {
+            let first = rows.first().map(|row| row.text(axis));
+            rows.iter().any(|row| Some(row.text(axis)) != first)
+        };
+        groups.iter().any(|(_, rows)| has_levels(rows))
+    }
+
     fn ladders(&self, axis: &String) -> Vec<Figure> {
         let (rows, lang) = (&self.points, self.lang);
         let groups = groups(rows, |row| label(&self.axes, row, &[axis]));

@@ -76,6 +76,35 @@ fn heat_maps_of_one_metric_give_a_value_one_colour() {
 }
 
 #[test]
+fn a_grid_without_a_ladder_has_no_chart_of_dots() {
+    let cells = [
+        (1000, 500, 4),
+        (1000, 4000, 16),
+        (4000, 500, 16),
+        (4000, 4000, 4),
+    ];
+    let cell = |(input, ask, load): (usize, usize, usize)| {
+        format!(
+            "并发: {load}\n单个文本块长度: {input}\n生成文本长度: {ask}\nduration: 100\n\
+             completion-tokens/second: {}\nn-request: 100\nQPS: 1.0\n{}\n",
+            load * 10 + input / 1000,
+            "-".repeat(40)
+        )
+    };
+    let drawn = |cells: &[(usize, usize, usize)]| -> Vec<String> {
+        let log: String = cells.iter().map(|it| cell(*it)).collect();
+        let stored = stored(read("grid.log", &log));
+        let figures = figures(&ImportReport::new(&stored, None, Lang::En));
+        figures.into_iter().map(|figure| figure.id).collect()
+    };
+    let is_ladder = |id: &String| id.starts_with("ladder") || id.contains("throughput-latency");
+    assert!(!drawn(&cells).iter().any(is_ladder), "{:?}", drawn(&cells));
+    let again = cells.map(|(input, ask, load)| (input, ask, 2 * load));
+    let climbed = drawn(&[cells, again].concat());
+    assert!(climbed.iter().any(is_ladder), "{climbed:?}");
+}
+
+#[test]
 fn objectives_are_met_missed_or_not_stated() {
     let table = "| concurrency | QPS | TTFT p99 (ms) | TPOT p99 (ms) |\n|---|---|---|---|\n\
                  | 4 | 2.0 | 400 | 20 |\n| 8 | 3.0 | 600 | 30 |\n| 16 | 4.0 | 300 | - |\n";
