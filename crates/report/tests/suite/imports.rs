@@ -592,6 +592,33 @@ fn groups_side_by_side_say_up_to_which_load_each_meets_the_objectives() {
 }
 
 #[test]
+fn a_length_that_a_caption_states_and_one_that_was_measured_are_one_load() {
+    let beside = |length: u32| {
+        let rows = |speeds: [u32; 2]| {
+            let [a, b] = speeds;
+            format!("| 8 | 2.0 | {a} | {length}.2 |\n| 16 | 3.0 | {b} | {length}.4 |\n\n")
+        };
+        let stated = "## vLLM\n\n### 输入 1024 输出 200\n\n| 并发 | QPS | 吞吐量(tok/s) |\n|---|---|---|\n\
+                      | 8 | 2.5 | 500 |\n| 16 | 3.5 | 700 |\n\n";
+        let measured = "## SGLang\n\n### 输出 200\n\n| 并发 | QPS | 吞吐量(tok/s) | 平均输入 token 数 |\n\
+                        |---|---|---|---|\n";
+        let notes = format!("# t\n\n{stated}{measured}{}", rows([400, 600]));
+        let shown = as_markdown(&notes, &[], Lang::En);
+        shown.split_once("Side by side").map(|it| it.1.to_owned())
+    };
+    let table = beside(1024).unwrap();
+    let row = table
+        .lines()
+        .find(|line| line.contains("500") && line.contains("400"));
+    assert!(row.is_some(), "{table}");
+    let other = beside(300).unwrap_or_default();
+    let row = other
+        .lines()
+        .find(|line| line.contains("| 500") && line.contains("400 "));
+    assert_eq!(row, None, "{other}");
+}
+
+#[test]
 fn a_cell_with_other_answers_is_marked_and_leads_nobody() {
     let template = |name: &str, last: [&str; 2]| {
         let corner = "| 输入长度(字)\\并发 | 8 | 16 |\n|---|---|---|\n";
