@@ -289,6 +289,9 @@ impl Contrast {
             let squares = assumed_runs * assumed + own + scatter.squares;
             squares / (assumed_runs + seen_degrees)
         };
+        if is_single {
+            contrast.between_single = weigh(0.0);
+        }
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
             (Some(seen), Some(a), Some(b)) if is_single => {
                 let seen = (seen - (a + b) / 2.0).max(0.0);
@@ -347,6 +350,12 @@ impl Contrast {
             });
         }
         contrast
+    }
+
+    /// The logarithm of b / a, however well that is known.
+    pub(crate) fn log_ratio(&self) -> Option<f64> {
+        let ratio = self.b? / self.a?;
+        Some(ratio.ln()).filter(|_| !self.few_samples && !self.contradicted)
     }
 
     /// There is something that a verdict could rest on.

@@ -41,6 +41,7 @@ mod judge;
 mod load_table;
 mod mindie_table;
 mod objective;
+mod off_ladder;
 mod one_run;
 mod own;
 mod percentiles;
