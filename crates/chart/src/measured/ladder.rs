@@ -70,8 +70,8 @@ impl UsualPrompts {
 }
 
 /// The same of loads with their measurements, without those whose prompts are not as long as those
-/// of the others. Where streams go in waves, or answers have other
-/// lengths, at so many loads that the others make no ladder, that is what this work brings.
+/// of the others. Where streams go in waves, or answers have other lengths, at so many loads that
+/// the others make no ladder, that is what this work brings.
 pub fn rates_at(loads: &[(f64, Vec<&Summary>)]) -> Vec<(f64, Vec<f64>)> {
     /// Fewest loads of a knee.
     const LEAST: usize = 4;
@@ -80,12 +80,12 @@ pub fn rates_at(loads: &[(f64, Vec<&Summary>)]) -> Vec<(f64, Vec<f64>)> {
         |summary| !summary.is_in_step(),
     ];
     let usual = UsualPrompts::of(loads.iter().flat_map(|(_, all)| all.iter().copied()));
-    let alike = |all: &Vec<&Summary>| {
-        let alike = all.iter().filter(|it| !usual.are_not_those_of(it));
-        alike.copied().collect()
-    };
-    let loads = loads.iter().map(|(load, all)| (*load, alike(all)));
-    let loads = &Vec::from_iter(loads);
+    let alike = loads.iter().map(|(load, all)| {
+        let alike = all.iter().copied();
+        let alike = alike.filter(|it| !usual.are_not_those_of(it));
+        (*load, alike.collect::<Vec<&Summary>>())
+    });
+    let loads = &Vec::from_iter(alike);
     let mut ladders = tests.into_iter().map(|counts| rates_of(loads, counts));
     let steady = ladders.find(|rates| rates.len() >= LEAST);
     steady.unwrap_or_else(|| rates_of(loads, |_| true))

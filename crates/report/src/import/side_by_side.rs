@@ -244,6 +244,7 @@ impl<'r> Family<'r> {
             let unsure = is_less.then(|| unsure([*ahead, *member], &at, unit));
             let text = match unsure.flatten() {
                 Some(Unsure::Chance) => ImportText::PerhapsLessAt,
+                Some(Unsure::NotCounted) if most < rate * LARGE_LEAD => ImportText::PerhapsLessAt,
                 _ if is_less => ImportText::LessAt,
                 _ => ImportText::MostAt,
             };
@@ -424,7 +425,7 @@ enum Unsure {
     NotCounted,
 }
 
-/// Whether `compare` cannot tell two members apart at a load.
+/// Whether `compare` cannot tell that the second of two members is behind at a load.
 fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
     let side = |member: &Member<'_>| {
         let run = |row: &ReportedResult<'_>| {
@@ -450,8 +451,13 @@ fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
         metrics: vec![metric],
         ..Settings::default()
     };
-    let rows = compare(&members.map(side), &settings).rows;
-    let mut rows = rows.iter().filter(|row| row.metric == metric);
+    let comparison = compare(&members.map(side), &settings);
+    // What all loads show together holds for each.
+    let together = comparison.pooled.first();
+    if together.is_some_and(|it| it.verdict == Verdict::Worse) {
+        return None;
+    }
+    let mut rows = comparison.rows.iter().filter(|row| row.metric == metric);
     let row = rows.find(|row| row.point == *at)?;
     let is_counted = |member: &Member<'_>| {
         let summary = member.at(at).and_then(|row| row.found.summary.as_ref());

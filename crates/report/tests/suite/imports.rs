@@ -592,6 +592,26 @@ fn groups_side_by_side_say_up_to_which_load_each_meets_the_objectives() {
 }
 
 #[test]
+fn memory_that_ran_out_is_told_with_the_template_of_its_block() {
+    let block = |load: u32| {
+        format!(
+            "并发: {load}\n单个文本块长度: 4000\n生成文本长度: 500\nduration: 100\n\
+             completion-tokens/second: 9{load}\nn-request: 100\nQPS: 1.0\n{}\n",
+            "-".repeat(40)
+        )
+    };
+    let of_template = |name: &str| format!("prompt template: {name}\n{}{}", block(4), block(8));
+    let failed = "chunk_size: 8000, generate_size: 500\n并发: 8\nCUDA out of memory. Tried to allocate 2.00 GiB\n";
+    let log = of_template("v1") + &of_template("longer") + failed;
+    let shown = as_markdown(&log, &[], Lang::En);
+    let row = shown.lines().find(|line| line.contains("| out of memory"));
+    let row = row.unwrap_or_else(|| panic!("{shown}"));
+    for told in ["longer", "8000", "500", "c8"] {
+        assert!(row.contains(told), "{told}: {row}");
+    }
+}
+
+#[test]
 fn a_length_that_a_caption_states_and_one_that_was_measured_are_one_load() {
     let beside = |length: u32| {
         let rows = |speeds: [u32; 2]| {
