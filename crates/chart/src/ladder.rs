@@ -3,7 +3,7 @@
 pub use super::load_level::{Ladder, LadderSeries};
 use super::omitted::{self, Shown};
 
-use super::load_level::{Places, capacity_mark};
+use super::load_level::{Places, axis_in_text, capacity_mark};
 use super::metric_name::statistic;
 use crate::Level;
 use inferometer_campaign::knee::Knee;
@@ -139,7 +139,7 @@ fn failed_percent(summary: &Summary) -> Option<f64> {
 pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let title = match ladder.axis.as_str() {
         "concurrency" | "rate" => Text::Ladder.text(lang).to_owned(),
-        other => Text::OverAxis.with(lang, &[("axis", other.to_owned())]),
+        other => Text::OverAxis.with(lang, &[("axis", axis_in_text(other, lang))]),
     };
     let drawn = [
         Drawn::Duration,

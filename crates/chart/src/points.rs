@@ -5,7 +5,7 @@ use super::configurations::{self, Configurations, Style};
 use super::curve::{self, Latency, Tradeoff};
 use super::grid::{Grid, GridAxis, Heat, SPEEDS, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
-use super::load_level::axis_name;
+use super::load_level::{axis_in_text, axis_name};
 use super::{Level, Shown};
 use crate::measured::ladder::rates;
 use crate::measured::{
@@ -78,7 +78,7 @@ pub fn add_note(figures: &mut [Figure], note: &str) {
 fn following(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<String> {
     let pairs = confounded(measured.axes, &measured.planned).into_iter();
     let note = |(a, b): (&str, &str)| {
-        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        let values = [("a", axis_in_text(a, lang)), ("b", axis_in_text(b, lang))];
         SweepText::ChangesWith.with(lang, &values)
     };
     pairs.map(note).collect()
@@ -95,7 +95,9 @@ struct Drawn<'a> {
 impl Drawn<'_> {
     /// Whether anything was measured at several levels of an axis: dots alone are no curve.
     fn is_climbed(&self, axis: &String) -> bool {
-        let groups = groups(&self.points, |row| label(&self.axes, row, &[axis]));
+        let groups = groups(&self.points, |row| {
+            label((self.axes.as_slice(), self.lang), row, &[axis])
+        });
         let has_levels = |rows: &Vec<&MeasuredPoint<'_>>| {
             let first = rows.first().map(|row| row.text(axis));
             rows.iter().any(|row| Some(row.text(axis)) != first)
@@ -105,7 +107,9 @@ impl Drawn<'_> {
 
     fn ladders(&self, axis: &String) -> Vec<Figure> {
         let (rows, lang) = (&self.points, self.lang);
-        let groups = groups(rows, |row| label(&self.axes, row, &[axis]));
+        let groups = groups(rows, |row| {
+            label((self.axes.as_slice(), self.lang), row, &[axis])
+        });
         let left = groups.len().saturating_sub(MOST_SERIES);
         let work: Vec<&String> = (self.axes.iter().copied())
             .filter(|other| is_work(other) && *other != axis)
@@ -164,7 +168,9 @@ impl Drawn<'_> {
 
     /// Heat maps over two axes, one for each value of the others.
     fn grids(&self, [across, up]: [&String; 2], heats: &[Heat]) -> Vec<Figure> {
-        let groups = groups(&self.points, |row| label(&self.axes, row, &[across, up]));
+        let groups = groups(&self.points, |row| {
+            label((self.axes.as_slice(), self.lang), row, &[across, up])
+        });
         let left = groups.len().saturating_sub(MOST_GRIDS);
         let alone = groups.len() == 1;
         let groups = spread(groups, MOST_GRIDS).enumerate();
@@ -260,14 +266,14 @@ fn level(row: &MeasuredPoint<'_>, axis: &str) -> Level {
 }
 
 /// The name of a point on the axes other than some: values of servers without their scheme.
-fn label(axes: &[&String], row: &MeasuredPoint<'_>, without: &[&String]) -> String {
+fn label((axes, lang): (&[&String], Lang), row: &MeasuredPoint<'_>, without: &[&String]) -> String {
     let others = axes.iter().filter(|axis| !without.contains(axis));
     let values: Vec<String> = others
         .map(|axis| {
             let value = row.text(axis);
             match axis.as_str() {
                 "url" | SETTING => value.split("://").last().unwrap_or_default().to_owned(),
-                axis => format!("{axis} {value}"),
+                axis => format!("{} {value}", axis_in_text(axis, lang)),
             }
         })
         .collect();

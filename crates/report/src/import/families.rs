@@ -235,8 +235,8 @@ impl<'r> Family<'r> {
     fn find_common_lengths(&mut self) {
         const AXES: [(&str, usize); 2] = [("input_tokens", 0), ("output_tokens", 1)];
         for axis in AXES {
-            let mut stated = self.measured().filter_map(|it| it.stated(axis.0));
-            let Some(length) = stated.next() else {
+            let stated = self.measured().find_map(|it| it.stated(axis.0));
+            let Some(length) = stated else {
                 continue;
             };
             let states = |it: &Member<'_>| it.stated(axis.0) == Some(length);

@@ -76,6 +76,23 @@ fn heat_maps_of_one_metric_give_a_value_one_colour() {
 }
 
 #[test]
+fn chinese_charts_name_the_lengths_in_chinese() {
+    let stored = grid(&["v1"]);
+    let mut shown = Vec::new();
+    for figure in figures(&ImportReport::new(&stored, None, Lang::Zh)) {
+        shown.push(figure.title.clone());
+        shown.extend(figure.footnotes.clone());
+        let panels = figure.panels.iter();
+        shown.extend(panels.flat_map(|it| &it.series).map(|it| it.name.clone()));
+    }
+    let shown = shown.join("\n");
+    assert!(shown.contains("输入长度 1000"), "{shown}");
+    for axis in ["input-chars", "ask-chars", "concurrency"] {
+        assert!(!shown.contains(axis), "{shown}");
+    }
+}
+
+#[test]
 fn a_grid_without_a_ladder_has_no_chart_of_dots() {
     let cells = [
         (1000, 500, 4),
