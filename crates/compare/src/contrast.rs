@@ -290,7 +290,7 @@ impl Contrast {
             squares / (assumed_runs + seen_degrees)
         };
         if is_single {
-            contrast.between_single = weigh(0.0);
+            contrast.between_single = weigh(pooled.map_or(0.0, |seen| degrees * seen));
         }
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
             (Some(seen), Some(a), Some(b)) if is_single => {

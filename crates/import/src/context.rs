@@ -248,16 +248,19 @@ const AGAIN: &str = "重测|复测|再测|又测|重新测|再跑|again|repeat|r
 pub(crate) fn is_said_to_be_again(notes: &Notes<'_>, floor: usize, first: usize) -> bool {
     let above = (floor.min(first)..first).rev().take(LARGEST_REMARK);
     let mut texts = above.filter(|line| !notes.is_taken(*line));
-    texts.any(|line| {
-        let text = notes.lines[line].to_lowercase();
-        // `against` is not `again`.
-        let is_whole = |(at, word): (usize, &str)| {
-            let next = text[at + word.len()..].chars().next();
-            !next.is_some_and(|c| c.is_ascii_alphabetic())
-        };
-        let mut words = AGAIN.split('|');
-        words.any(|word| text.match_indices(word).any(is_whole))
-    })
+    texts.any(|line| says_again(notes.lines[line]))
+}
+
+/// Whether a remark says that something was measured again.
+pub(crate) fn says_again(remark: &str) -> bool {
+    let text = remark.to_lowercase();
+    // `against` is not `again`.
+    let is_whole = |(at, word): (usize, &str)| {
+        let next = text[at + word.len()..].chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphabetic())
+    };
+    let mut words = AGAIN.split('|');
+    words.any(|word| text.match_indices(word).any(is_whole))
 }
 
 /// Whether a line is what an engine says when the memory of a card is exhausted.

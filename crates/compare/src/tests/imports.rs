@@ -247,7 +247,7 @@ fn equal_servers_whose_repeats_scatter_seldom_differ_where_they_were_measured_on
     };
     let mut scattered = 0;
     let mut wrong = 0;
-    for _ in 0..300 {
+    for _ in 0..150 {
         let [a, b] = [[0.0; 6]; 2].map(|side| side.map(|_| luck()));
         let found = ladder_with_a_repeat(a, luck(), b);
         let mut rows = found.rows.iter().filter(|row| row.primary);

@@ -417,6 +417,9 @@ fn more_requests(ranked: &[(&Member<'_>, f64, &ReportedResult<'_>)], lang: Lang)
 /// A lead that is told of results that do not say how many requests they are of.
 const LARGE_LEAD: f64 = 1.2;
 
+/// Fewest loads that together tell of one of them.
+const SEVERAL_LOADS: usize = 4;
+
 /// Why `compare` does not tell a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unsure {
@@ -452,13 +455,17 @@ fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
         ..Settings::default()
     };
     let comparison = compare(&members.map(side), &settings);
-    // What all loads show together holds for each.
-    let together = comparison.pooled.first();
-    if together.is_some_and(|it| it.verdict == Verdict::Worse) {
-        return None;
-    }
     let mut rows = comparison.rows.iter().filter(|row| row.metric == metric);
     let row = rows.find(|row| row.point == *at)?;
+    // What several loads show together holds for one that is as they are.
+    let together = comparison.pooled.first();
+    let is_told = together.is_some_and(|it| {
+        let is_alike = row.ratio.is_some_and(|ratio| ratio <= it.high);
+        it.verdict == Verdict::Worse && it.loads >= SEVERAL_LOADS && is_alike
+    });
+    if is_told {
+        return None;
+    }
     let is_counted = |member: &Member<'_>| {
         let summary = member.at(at).and_then(|row| row.found.summary.as_ref());
         summary.is_some_and(|summary| summary.requests.answered() > Some(0))
