@@ -57,7 +57,7 @@ impl Latency {
         match self {
             Latency::Usual(metric) => metric_name(*metric, lang),
             Latency::Limited(objective) => {
-                let (name, _) = objective.split_once('=').unwrap_or((objective, ""));
+                let (name, _) = objective.split_once(['>', '=']).unwrap_or((objective, ""));
                 let (metric, p) = name.split_once('.').unwrap_or((name, ""));
                 format!("{} {p}", metric.to_uppercase())
                     .trim_end()

@@ -3,7 +3,7 @@
 pub use super::load_level::{Ladder, LadderSeries};
 use super::omitted::{self, Shown};
 
-use super::load_level::{Places, capacity_mark};
+use super::load_level::{Places, axis_in_text, capacity_mark};
 use super::metric_name::statistic;
 use crate::Level;
 use inferometer_campaign::knee::Knee;
@@ -139,7 +139,7 @@ fn failed_percent(summary: &Summary) -> Option<f64> {
 pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let title = match ladder.axis.as_str() {
         "concurrency" | "rate" => Text::Ladder.text(lang).to_owned(),
-        other => Text::OverAxis.with(lang, &[("axis", other.to_owned())]),
+        other => Text::OverAxis.with(lang, &[("axis", axis_in_text(other, lang))]),
     };
     let drawn = [
         Drawn::Duration,
@@ -260,6 +260,12 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
             panel
         })
         .collect();
+    let panels = if panels.iter().any(has_a_curve) {
+        // What is known of one level only is in the table.
+        panels.into_iter().filter(has_a_curve).collect()
+    } else {
+        panels
+    };
     let footnotes = footnotes(ladder, &places, &panels, lang);
     Figure::new(
         id,
@@ -270,6 +276,16 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
         panels,
         footnotes,
     )
+}
+
+/// Whether some line joins two values, or there is none to be joined.
+fn has_a_curve(panel: &Panel) -> bool {
+    let known = panel.series.iter().map(|series| {
+        let samples = series.shape.samples().iter();
+        samples.filter(|sample| sample.y.is_some()).count()
+    });
+    let known = Vec::from_iter(known);
+    known.iter().any(|count| *count > 1) || known.iter().all(|count| *count == 0)
 }
 
 /// A title with the name of what it is of, unless it says that already.

@@ -233,6 +233,14 @@ pub(crate) fn scale(wide: bool) -> Scale {
     if wide { Scale::Log } else { Scale::FromZero }
 }
 
+/// An axis in a sentence: as its option is spelled, or in Chinese, which has words for the usual ones.
+pub fn axis_in_text(axis: &str, lang: Lang) -> String {
+    match lang {
+        Lang::En => axis.to_owned(),
+        Lang::Zh => axis_name(axis, lang).0,
+    }
+}
+
 /// The name of an axis of load, and its unit.
 pub fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
     match axis {

@@ -5,7 +5,7 @@ use super::configurations::{self, Configurations, Style};
 use super::curve::{self, Latency, Tradeoff};
 use super::grid::{Grid, GridAxis, Heat, SPEEDS, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
-use super::load_level::axis_name;
+use super::load_level::{axis_in_text, axis_name};
 use super::{Level, Shown};
 use crate::measured::ladder::rates;
 use crate::measured::{
@@ -40,13 +40,14 @@ pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure
         return Vec::new();
     }
     let axes = independent(all.axes, &all.planned);
-    let climbed = axes.iter().copied().find(|axis| is_load(axis));
+    let load = axes.iter().copied().find(|axis| is_load(axis));
     let drawn = Drawn {
         axes,
         points,
         which,
         lang,
     };
+    let climbed = load.filter(|axis| drawn.is_climbed(axis));
     let mut figures = match (climbed, drawn.axes.as_slice()) {
         (Some(climbed), _) => drawn.ladders(climbed),
         (None, [axis]) if drawn.points.iter().all(|row| is_number(row, axis)) => {
@@ -55,11 +56,11 @@ pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure
         (None, _) => Vec::new(),
     };
     let length = drawn.axes.iter().copied().find(|axis| is_length(axis));
-    match (lengths(all.axes), climbed, length) {
+    match (lengths(all.axes), load, length) {
         (Some(lengths), ..) => figures.extend(drawn.grids(lengths, &USUAL)),
         (None, Some(load), Some(length)) => figures.extend(drawn.grids([load, length], &SPEEDS)),
-        (None, None, _) => figures.extend(drawn.settings(all.axes)),
-        (None, Some(_), None) => {}
+        (None, Some(_), None) if climbed.is_some() => {}
+        (None, ..) => figures.extend(drawn.settings(all.axes)),
     }
     for note in all.notes.iter().cloned().chain(following(all, lang)) {
         add_note(&mut figures, &note);
@@ -77,7 +78,7 @@ pub fn add_note(figures: &mut [Figure], note: &str) {
 fn following(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<String> {
     let pairs = confounded(measured.axes, &measured.planned).into_iter();
     let note = |(a, b): (&str, &str)| {
-        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        let values = [("a", axis_in_text(a, lang)), ("b", axis_in_text(b, lang))];
         SweepText::ChangesWith.with(lang, &values)
     };
     pairs.map(note).collect()
@@ -92,9 +93,23 @@ struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
+    /// Whether anything was measured at several levels of an axis: dots alone are no curve.
+    fn is_climbed(&self, axis: &String) -> bool {
+        let groups = groups(&self.points, |row| {
+            label((self.axes.as_slice(), self.lang), row, &[axis])
+        });
+        let has_levels = |rows: &Vec<&MeasuredPoint<'_>>| {
+            let first = rows.first().map(|row| row.text(axis));
+            rows.iter().any(|row| Some(row.text(axis)) != first)
+        };
+        groups.iter().any(|(_, rows)| has_levels(rows))
+    }
+
     fn ladders(&self, axis: &String) -> Vec<Figure> {
         let (rows, lang) = (&self.points, self.lang);
-        let groups = groups(rows, |row| label(&self.axes, row, &[axis]));
+        let groups = groups(rows, |row| {
+            label((self.axes.as_slice(), self.lang), row, &[axis])
+        });
         let left = groups.len().saturating_sub(MOST_SERIES);
         let work: Vec<&String> = (self.axes.iter().copied())
             .filter(|other| is_work(other) && *other != axis)
@@ -153,7 +168,9 @@ impl Drawn<'_> {
 
     /// Heat maps over two axes, one for each value of the others.
     fn grids(&self, [across, up]: [&String; 2], heats: &[Heat]) -> Vec<Figure> {
-        let groups = groups(&self.points, |row| label(&self.axes, row, &[across, up]));
+        let groups = groups(&self.points, |row| {
+            label((self.axes.as_slice(), self.lang), row, &[across, up])
+        });
         let left = groups.len().saturating_sub(MOST_GRIDS);
         let alone = groups.len() == 1;
         let groups = spread(groups, MOST_GRIDS).enumerate();
@@ -249,14 +266,14 @@ fn level(row: &MeasuredPoint<'_>, axis: &str) -> Level {
 }
 
 /// The name of a point on the axes other than some: values of servers without their scheme.
-fn label(axes: &[&String], row: &MeasuredPoint<'_>, without: &[&String]) -> String {
+fn label((axes, lang): (&[&String], Lang), row: &MeasuredPoint<'_>, without: &[&String]) -> String {
     let others = axes.iter().filter(|axis| !without.contains(axis));
     let values: Vec<String> = others
         .map(|axis| {
             let value = row.text(axis);
             match axis.as_str() {
                 "url" | SETTING => value.split("://").last().unwrap_or_default().to_owned(),
-                axis => format!("{axis} {value}"),
+                axis => format!("{} {value}", axis_in_text(axis, lang)),
             }
         })
         .collect();

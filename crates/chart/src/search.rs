@@ -87,6 +87,7 @@ impl Drawn<'_> {
             SloMetric::E2e => Text::E2e,
             SloMetric::FirstAnswer => Text::FirstAnswer,
             SloMetric::Job => Text::Job,
+            SloMetric::PerUser => Text::TimePerUserToken,
         };
         match slo.scope {
             SloScope::Percentile(percent) => statistic(latency, Some(&format!("p{percent}")), lang),

@@ -99,7 +99,7 @@ fn is_none(count: &usize) -> bool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupLengths {
     pub group: String,
-    /// The median of its runs.
+    /// The median of its runs at the load where sides differ most.
     pub requests: u64,
 }
 
@@ -234,37 +234,46 @@ fn begins_with(name: &str, shorter: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
-/// The requests of each group's runs, where some side's are much longer: a start, a queue that grows
-/// and slow answers at the end weigh less in a longer run of the same server.
+/// The requests of each group's runs at the load where some side's are much longer than another's: a
+/// start, a queue that grows and slow answers at the end weigh less in a longer run of the same
+/// server. Higher loads often have more requests, so that sides are held against each other at each
+/// load that all have; where they have none in common, as a whole.
 pub(super) fn different_lengths(groups: &[Group]) -> Vec<GroupLengths> {
-    // Of loads that all have: higher ones often have more requests.
     let loads = |group: &Group| -> BTreeSet<String> {
         group.runs.iter().map(|run| run.point.key()).collect()
     };
     let shared = groups.iter().map(loads).reduce(|a, b| &a & &b);
-    let shared = shared.unwrap_or_default();
-    let counts_in = |run: &&RunSample| shared.is_empty() || shared.contains(&run.point.key());
-    let median = |group: &Group| {
-        let runs = group.runs.iter().filter(counts_in);
+    let shared = Vec::from_iter(shared.unwrap_or_default());
+    let median = |group: &Group, load: Option<&String>| {
+        let runs = group.runs.iter();
+        let runs = runs.filter(|run| load.is_none_or(|load| run.point.key() == *load));
         let counts = runs.map(|run| run.summary.requests.ok);
         let mut counts: Vec<u64> = counts.filter(|count| *count > 0).collect();
         counts.sort_unstable();
         counts.get(counts.len() / 2).copied()
     };
-    let lengths: Vec<GroupLengths> = (groups.iter())
-        .filter_map(|group| {
+    let at = |load: Option<&String>| -> Option<(f64, Vec<GroupLengths>)> {
+        let lengths = groups.iter().filter_map(|group| {
             Some(GroupLengths {
                 group: group.name.clone(),
-                requests: median(group)?,
+                requests: median(group, load)?,
             })
-        })
-        .collect();
-    let ends = lengths.iter().map(|it| it.requests);
-    let differ = match (ends.clone().min(), ends.max()) {
-        (Some(least), Some(most)) => most as f64 > LONGER * least as f64,
-        _ => false,
+        });
+        let lengths = Vec::from_iter(lengths);
+        let least = lengths.iter().map(|it| it.requests).min()?;
+        let most = lengths.iter().map(|it| it.requests).max()?;
+        Some((most as f64 / least as f64, lengths))
     };
-    if differ { lengths } else { Vec::new() }
+    let each = match shared.as_slice() {
+        [] => vec![at(None)],
+        loads => loads.iter().map(|load| at(Some(load))).collect(),
+    };
+    let most = each
+        .into_iter()
+        .flatten()
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let differ = most.filter(|(longer, _)| *longer > LONGER);
+    differ.map_or_else(Vec::new, |(_, lengths)| lengths)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! All figures of two groups at one load.
 
 use super::contrast::Contrast;
+use super::repeated::Repeats;
 use super::why_not;
 use super::{Basis, Direction, LEAST_TOLD, Metric, Row, RunSample, Settings, Verdict};
 use inferometer_core::point::Point;
@@ -34,6 +35,7 @@ impl<'a> Compared<'a> {
         a: &[&RunSample],
         b: &[&RunSample],
         settings: &Settings,
+        repeats: &Repeats<'_>,
     ) -> Self {
         let usual = if point.is_open_loop() {
             [Metric::E2eMean, Metric::TtftMean, Metric::TpotMean]
@@ -58,7 +60,7 @@ impl<'a> Compared<'a> {
             .filter(|&metric| metric != Metric::OutputTokensPerSPerCard || differ_in_cards(a, b));
         let contrasts = std::iter::once(primary)
             .chain(others)
-            .map(|metric| (metric, Contrast::of(a, b, metric, settings)))
+            .map(|metric| (metric, Contrast::of(a, b, metric, settings, repeats)))
             .filter(|(_, contrast)| contrast.a.is_some() || contrast.b.is_some())
             .collect();
         Compared {

@@ -39,6 +39,7 @@ use between::between;
 use compared::{Compared, judged};
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
+use repeated::Repeats;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::VariantArray as _;
@@ -413,7 +414,7 @@ fn against(
             a: (*a).clone(),
             b: (*b).clone(),
         });
-        let compared = Compared::of(a, runs_a, runs_b, settings);
+        let compared = Compared::of(a, runs_a, runs_b, settings, &Repeats::default());
         let rows = compared.rows(&group.name, 1, settings);
         comparison
             .rows
@@ -437,28 +438,14 @@ fn against(
             point: (*point).clone(),
         }));
     }
-    let repeated: Vec<Repeated> = [baseline, group]
-        .iter()
-        .flat_map(|it| Repeated::of(it, settings))
-        .collect();
-    // Single runs differ as much as those of this test that were repeated.
-    let settings_at = |point: &Point| {
-        let of_test = repeated
-            .iter()
-            .filter(|it| it.point.group() == point.group());
-        let deviations = of_test.map(Repeated::deviation);
-        Settings {
-            run_deviation: deviations.fold(settings.run_deviation, f64::max),
-            ..settings.clone()
-        }
-    };
     let mut compared = Vec::new();
     for (point, runs_a) in &points_a {
         let Some(at) = partner(&points_b, point) else {
             continue;
         };
         let runs_b = &points_b[at].1;
-        let load = Compared::of(point, runs_a, runs_b, &settings_at(point));
+        let repeats = Repeats::around(point, &points_a, &points_b);
+        let load = Compared::of(point, runs_a, runs_b, settings, &repeats);
         let reasons = why_not::reasons(point, names, runs_a, runs_b, load.primary);
         let is_sound = reasons.is_empty();
         why_not.extend(reasons);
@@ -480,10 +467,7 @@ fn against(
     };
     let ladders = sound.chunk_by(is_of_test).filter(|loads| loads.len() > 1);
     let tests = sound.len() + ladders.clone().count();
-    let pooled = ladders.filter_map(|loads| {
-        let settings = settings_at(loads.first()?.point);
-        Pooled::of(&group.name, loads, tests, &settings)
-    });
+    let pooled = ladders.filter_map(|loads| Pooled::of(&group.name, loads, tests, settings));
     comparison.pooled.extend(pooled);
     for (compared, is_sound) in &compared {
         let rows = compared.rows(&group.name, tests, settings);

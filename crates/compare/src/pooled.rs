@@ -1,6 +1,7 @@
 //! The metric that decides, over all loads of a test together: each may be too uncertain to tell what
 //! all of them show.
 
+use super::contrast::Contrast;
 use super::{Compared, Metric, Settings, Verdict, judged};
 use inferometer_statistics::Difference;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,24 @@ pub struct Pooled {
     pub verdict: Verdict,
 }
 
+/// Fewest loads that show by themselves how far a difference at one of them is off.
+const LEAST_LOADS: usize = 4;
+
+/// The mean of differences, by how these differ from load to load: where figures alone are known, what
+/// is assumed of their noise may be far more than what they have, or nothing.
+fn by_scatter(values: &[f64], shared: f64) -> Option<Difference> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let of_loads = squares / (n - 1.0) / n;
+    let variance = of_loads + shared;
+    (values.len() >= LEAST_LOADS && variance > 0.0).then(|| Difference {
+        value: mean,
+        error: variance.sqrt(),
+        degrees: variance.powi(2) / (of_loads.powi(2) / (n - 1.0)),
+    })
+}
+
 impl Pooled {
     /// Of the loads of one test, `tests` of which and of such sums share the risk.
     pub(super) fn of(
@@ -33,27 +52,50 @@ impl Pooled {
     ) -> Option<Self> {
         let first = loads.first()?;
         let known = loads.iter().filter_map(|load| load.contrasts.first());
-        let known: Vec<_> = known.filter(|(_, it)| it.is_decidable()).collect();
-        let parts: Vec<Difference> = known.iter().filter_map(|(_, it)| it.difference).collect();
+        let known: Vec<&Contrast> = known.map(|(_, it)| it).collect();
         // Runs of one start of a server are off together.
-        let shared = if known.iter().all(|(_, it)| it.runs == [1, 1]) {
-            2.0 * settings.run_deviation.powi(2)
-        } else {
-            0.0
+        let single = known.iter().map(|it| it.between_single);
+        let shared = 2.0 * single.fold(0.0, f64::max);
+        let decidable = known.iter().filter(|it| it.is_decidable());
+        let parts: Vec<Difference> = decidable.filter_map(|it| it.difference).collect();
+        let by_parts = Difference::mean_of(&parts, shared).filter(|_| parts.len() > 1);
+        let count = parts.len();
+        let are_figures = known.iter().all(|it| !it.recorded);
+        let ratios = known.iter().filter(|_| are_figures);
+        let ratios: Vec<f64> = ratios.filter_map(|it| it.log_ratio()).collect();
+        let by_loads = by_scatter(&ratios, shared);
+        let risk = settings.risk / tests as f64;
+        let (loads, mean, [low, high]) = match (by_parts, by_loads) {
+            // Of two ways to know the error each takes half of the risk.
+            (Some(own), Some(seen)) => {
+                let both = [own, seen].map(|it| it.interval(1.0 - risk / 2.0));
+                let is_closer = both[1][1] - both[1][0] < both[0][1] - both[0][0];
+                if is_closer {
+                    (ratios.len(), seen.value, both[1])
+                } else {
+                    (count, own.value, both[0])
+                }
+            }
+            (Some(all), None) => (count, all.value, all.interval(1.0 - risk)),
+            (None, Some(all)) => (ratios.len(), all.value, all.interval(1.0 - risk)),
+            (None, None) => return None,
         };
-        let all = Difference::mean_of(&parts, shared).filter(|_| parts.len() > 1)?;
-        let [low, high] = all.interval(1.0 - settings.risk / tests as f64);
         let margin = (1.0 + settings.margin).ln();
         let above = (low > 0.0 || high < 0.0).then_some(low > 0.0);
         let (_, verdict) = judged(first.primary, above, -margin < low && high < margin);
-        let is_one_way =
-            parts.iter().all(|it| it.value > 0.0) || parts.iter().all(|it| it.value < 0.0);
+        let values = || {
+            parts
+                .iter()
+                .map(|it| it.value)
+                .chain(ratios.iter().copied())
+        };
+        let is_one_way = values().all(|it| it > 0.0) || values().all(|it| it < 0.0);
         (is_one_way || verdict == Verdict::Same).then(|| Pooled {
             group: group.to_owned(),
             test: first.point.group().map(str::to_owned),
             metric: first.primary,
-            loads: parts.len(),
-            ratio: all.value.exp(),
+            loads,
+            ratio: mean.exp(),
             low: low.exp(),
             high: high.exp(),
             verdict,

@@ -1,7 +1,7 @@
 //! Loads that another tool measured several times: how far apart these results are.
 
 use super::pairing::by_point;
-use super::{Group, Metric, Settings};
+use super::{Group, Metric, RunSample, Settings};
 use inferometer_core::point::Point;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ const USUAL: [Metric; 3] = [
 ];
 
 /// Results of one load, and of nothing else that is known to differ, which differ by more than the
-/// margin. Between sides of one run each a difference as small as that is not told.
+/// margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
@@ -28,7 +28,7 @@ pub struct Repeated {
 
 impl Repeated {
     pub(super) fn of(group: &Group, settings: &Settings) -> Vec<Repeated> {
-        let of = |(point, runs): (&Point, Vec<&super::RunSample>)| {
+        let of = |(point, runs): (&Point, Vec<&RunSample>)| {
             let figures = |metric: Metric| -> Option<Vec<f64>> {
                 let figures = runs.iter().map(|run| metric.of(&run.summary));
                 figures.map(|it| it.filter(|it| *it > 0.0)).collect()
@@ -37,11 +37,10 @@ impl Repeated {
             let (metric, figures) = metrics
                 .filter_map(|metric| Some((metric, figures(metric)?)))
                 .next()?;
-            let is_of_another = runs.iter().all(|run| run.series.is_none());
             let low = figures.iter().copied().reduce(f64::min)?;
             let high = figures.iter().copied().reduce(f64::max)?;
             let is_apart = runs.len() > 1 && high > low * (1.0 + settings.margin);
-            (is_of_another && is_apart).then(|| Repeated {
+            (are_of_another(&runs) && is_apart).then(|| Repeated {
                 group: group.name.clone(),
                 point: point.clone(),
                 runs: runs.len(),
@@ -52,9 +51,117 @@ impl Repeated {
         };
         by_point(group).into_iter().filter_map(of).collect()
     }
+}
 
-    /// Standard deviation of one run's logarithm, of which two runs are so far apart.
-    pub fn deviation(&self) -> f64 {
-        (self.high / self.low).ln() / std::f64::consts::SQRT_2
+/// Figures alone, which do not say how much of a difference is noise within the runs.
+fn are_of_another(runs: &[&RunSample]) -> bool {
+    runs.iter().all(|run| run.series.is_none())
+}
+
+/// What a test tells of how far single results may be off: loads that a side measured several times,
+/// and how steadily one side leads over the other from load to load.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repeats<'a> {
+    /// Those of the load that is asked about, which counts them itself.
+    own: Vec<Vec<&'a RunSample>>,
+    others: Vec<Vec<&'a RunSample>>,
+    /// Other loads with one result on each side.
+    single: Vec<[&'a RunSample; 2]>,
+}
+
+/// The sum of squares of logarithms around their means, and what it is divided by for a variance.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scatter {
+    pub(crate) squares: f64,
+    pub(crate) degrees: f64,
+}
+
+impl Scatter {
+    fn of(logs: &[f64]) -> Self {
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        Scatter {
+            squares: logs.iter().map(|log| (log - mean).powi(2)).sum(),
+            degrees: logs.len().saturating_sub(1) as f64,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Scatter {
+            squares: self.squares + other.squares,
+            degrees: self.degrees + other.degrees,
+        }
+    }
+}
+
+type Loads<'a> = [(&'a Point, Vec<&'a RunSample>)];
+
+impl<'a> Repeats<'a> {
+    /// Those of the test that a load is of, figures alone.
+    pub(crate) fn around(point: &Point, a: &Loads<'a>, b: &Loads<'a>) -> Self {
+        let mut found = Repeats::default();
+        let is_of_test = |other: &Point| other.group() == point.group();
+        for (other, runs) in a.iter().chain(b) {
+            if is_of_test(other) && runs.len() > 1 && are_of_another(runs) {
+                let list = if other.key() == point.key() {
+                    &mut found.own
+                } else {
+                    &mut found.others
+                };
+                list.push(runs.clone());
+            }
+        }
+        for (other, runs) in a {
+            let beside = b.iter().find(|(it, _)| it.key() == other.key());
+            let single = (is_of_test(other) && other.key() != point.key()).then_some(runs);
+            if let (Some([a]), Some([b])) = (
+                single.map(Vec::as_slice),
+                beside.map(|(_, runs)| runs.as_slice()),
+            ) && are_of_another(&[a, b])
+            {
+                found.single.push([a, b]);
+            }
+        }
+        found
+    }
+
+    /// How a figure scatters at the other loads; absent where no repeat of the test is further off
+    /// than the margin.
+    pub(crate) fn scatter(&self, metric: Metric, margin: f64) -> Option<Scatter> {
+        let log = |run: &&RunSample| {
+            let value = metric.of(&run.summary).filter(|it| *it > 0.0)?;
+            Some(value.ln())
+        };
+        let logs = |runs: &Vec<&RunSample>| Vec::from_iter(runs.iter().filter_map(log));
+        let is_apart = |runs: &Vec<&RunSample>| {
+            let logs = logs(runs);
+            let high = logs.iter().copied().reduce(f64::max);
+            let low = logs.iter().copied().reduce(f64::min);
+            high.zip(low)
+                .is_some_and(|(high, low)| high - low > margin.ln_1p())
+        };
+        if !self.own.iter().chain(&self.others).any(is_apart) {
+            return None;
+        }
+        let repeats = self.others.iter().map(|runs| Scatter::of(&logs(runs)));
+        let repeats = repeats.fold(Scatter::default(), Scatter::and);
+        let own = self.own.iter().map(|runs| Scatter::of(&logs(runs)));
+        let seen = own.fold(repeats, Scatter::and);
+        let leads = self
+            .single
+            .iter()
+            .filter_map(|[a, b]| Some(log(b)? - log(a)?));
+        // Both sides of a ratio scatter.
+        let leads = Scatter::of(&Vec::from_iter(leads));
+        let leads = Scatter {
+            squares: leads.squares / 2.0,
+            ..leads
+        };
+        // Where a lead changes more than repeats differ, it is another at each load.
+        let is_steady = leads.squares * seen.degrees < seen.squares * leads.degrees;
+        Some(if is_steady {
+            repeats.and(leads)
+        } else {
+            repeats
+        })
     }
 }

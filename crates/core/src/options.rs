@@ -438,7 +438,8 @@ pub struct WorkOptions {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Objectives")]
 pub struct ObjectiveOptions {
-    /// Objective: ttft=500ms for each request, ttft.p99=1s for the run (repeatable)
+    /// Objective: ttft=500ms for each request, ttft.p99=1s for the run, per_user=20tok/s for the
+    /// speed of one user at least (repeatable)
     #[arg(long, value_name = "METRIC[.pNN]=TIME")]
     pub slo: Option<Vec<Slo>>,
     /// Share of requests that must meet all request objectives, such as 0.95

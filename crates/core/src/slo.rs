@@ -7,14 +7,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// One objective: `ttft=500ms` (every request), `ttft.p99=1s` (the run's percentile) or `job=30s`
-/// (every session).
+/// One objective: `ttft=500ms` (every request), `ttft.p99=1s` (the run's percentile), `job=30s`
+/// (every session) or `per_user>=20tok/s`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
     pub metric: SloMetric,
     /// Over which part of the run.
     pub scope: SloScope,
-    /// The limit; meeting it exactly is meeting it.
+    /// The limit; meeting it exactly is meeting it. Of a speed the time that a token may take.
     pub limit: Span,
 }
 
@@ -32,6 +32,10 @@ pub enum SloMetric {
     Itl,
     MaxGap,
     E2e,
+    /// The speed of one user, as the time of an answer, its first token included, by its tokens: so
+    /// all objectives are upper limits of times, and a percentile is that of the slow end.
+    #[strum(to_string = "per_user", serialize = "per-user")]
+    PerUser,
     /// Time of a whole session, from the start of its first turn to its last answer.
     Job,
 }
@@ -49,7 +53,7 @@ pub enum SloScope {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not an objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e, and job for whole sessions)"
+    "'{0}' is not an objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e, and job for whole sessions), or per_user>=20tok/s for the speed of one user"
 )]
 pub struct BadSlo(String);
 
@@ -59,9 +63,12 @@ impl FromStr for Slo {
     fn from_str(text: &str) -> Result<Self, BadSlo> {
         let bad = || BadSlo(text.to_owned());
         let (name, limit) = text.trim().split_once('=').ok_or_else(bad)?;
-        let limit: Span = limit.parse().map_err(|_| bad())?;
-        let (metric, scope) = match name.trim().split_once('.') {
-            None => (name.trim(), SloScope::Request),
+        let (name, is_least) = match name.strip_suffix('>') {
+            Some(name) => (name.trim(), true),
+            None => (name.trim(), false),
+        };
+        let (metric, scope) = match name.split_once('.') {
+            None => (name, SloScope::Request),
             Some((metric, "mean")) => (metric, SloScope::Mean),
             Some((metric, "median")) => (metric, SloScope::Percentile(50.0)),
             Some((metric, percentile)) => {
@@ -74,6 +81,11 @@ impl FromStr for Slo {
             }
         };
         let metric = metric.trim().parse().map_err(|_| bad())?;
+        let limit = match metric {
+            SloMetric::PerUser => time_of(limit).ok_or_else(bad)?,
+            _ if is_least => return Err(bad()),
+            _ => limit.parse().map_err(|_| bad())?,
+        };
         let scope = match (metric, scope) {
             (SloMetric::Job, SloScope::Request) => SloScope::Session,
             (_, scope) => scope,
@@ -94,8 +106,21 @@ impl fmt::Display for Slo {
             SloScope::Percentile(percent) => write!(f, ".p{percent}")?,
             SloScope::Mean => f.write_str(".mean")?,
         }
-        write!(f, "={}", self.limit)
+        match self.speed_of(1e3 * self.limit.0.as_secs_f64()) {
+            Some(speed) => write!(f, ">={speed}tok/s"),
+            None => write!(f, "={}", self.limit),
+        }
     }
+}
+
+/// The time of a token at a speed: `20tok/s`.
+fn time_of(speed: &str) -> Option<Span> {
+    let speed = speed.trim();
+    let mut units = ["tokens/s", "tok/s"].iter();
+    let number = units.find_map(|unit| speed.strip_suffix(unit));
+    let speed: f64 = number.unwrap_or(speed).trim().parse().ok()?;
+    let time = Duration::try_from_secs_f64(1.0 / speed).ok()?;
+    (!time.is_zero()).then_some(Span(time))
 }
 
 serde_as_text!(Slo);
@@ -117,6 +142,10 @@ impl SloMetric {
             }
             SloMetric::MaxGap => record.max_gap(),
             SloMetric::E2e => record.e2e(),
+            SloMetric::PerUser => {
+                let tokens = record.output_tokens().filter(|tokens| *tokens > 0)?;
+                Some(record.e2e()? / tokens)
+            }
             SloMetric::Job => None,
         }
     }
@@ -126,6 +155,13 @@ impl Slo {
     /// Whether it is about sessions: no single request can tell.
     pub fn is_of_sessions(&self) -> bool {
         self.metric == SloMetric::Job
+    }
+
+    /// Tokens per second of what is told in milliseconds for each, where this limits a speed; without
+    /// the digits that a limit in nanoseconds does not have.
+    pub fn speed_of(&self, ms: f64) -> Option<f64> {
+        let speed = format!("{:.5e}", 1e3 / ms).parse().ok()?;
+        (self.metric == SloMetric::PerUser).then_some(speed)
     }
 
     /// Whether a request is known to meet this objective.
@@ -154,7 +190,7 @@ impl Slo {
             SloMetric::Ttft | SloMetric::FirstAnswer => record.streamed.then_some(false),
             SloMetric::Tpot => one_token.then_some(true),
             SloMetric::Itl | SloMetric::MaxGap => (one_token || one_chunk).then_some(true),
-            SloMetric::Job => None,
+            SloMetric::PerUser | SloMetric::Job => None,
         }
     }
 }
@@ -167,9 +203,10 @@ mod tests {
 
     #[test]
     fn objectives_read_back_as_written() {
-        let texts =
+        let times =
             "ttft=500ms ttft.p99=1s tpot.p99.9=50ms e2e.mean=10s max-gap=2s job=30s job.p95=1m";
-        for text in texts.split(' ') {
+        let speeds = "per_user>=20tok/s per_user.p99>=33.3tok/s per_user.mean>=0.7tok/s";
+        for text in times.split(' ').chain(speeds.split(' ')) {
             assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
         }
     }
@@ -204,6 +241,28 @@ mod tests {
         };
         change(&mut record);
         slo.parse::<Slo>().unwrap().verdict(&record)
+    }
+
+    #[test]
+    fn a_user_is_served_at_a_speed_or_faster() {
+        // 8 tokens in 120 ms: 66.7 tok/s.
+        for (slo, met) in [
+            ("per_user>=66tok/s", Some(true)),
+            ("per_user=66", Some(true)),
+            ("per-user>= 67 tokens/s", Some(false)),
+        ] {
+            assert_eq!(verdict(slo, |_| {}), met, "{slo}");
+        }
+        let untold = verdict("per_user>=1tok/s", |record| record.usage = None);
+        assert_eq!(untold, None, "nobody counted its tokens");
+        for text in [
+            "ttft>=1s",
+            "per_user=50ms",
+            "per_user>=0tok/s",
+            "per_user>=-1",
+        ] {
+            assert!(text.parse::<Slo>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -6,11 +6,11 @@ use crate::aiperf_metrics;
 use crate::builder::ResultBuilder;
 use crate::label::Field;
 use crate::label::Stat;
-use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::table::TextTable;
 use crate::unread::{UnreadReason, has_numbers};
+use inferometer_notes::Notes;
+use inferometer_notes::TextTable;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

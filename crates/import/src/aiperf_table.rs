@@ -5,10 +5,10 @@ use crate::aiperf_metrics;
 use crate::builder::ResultBuilder;
 use crate::commands;
 use crate::label::Field;
-use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::table::TextTable;
+use inferometer_notes::Notes;
+use inferometer_notes::TextTable;
 use std::collections::BTreeSet;
 
 /// Lines between two tables of one result.

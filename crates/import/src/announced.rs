@@ -1,8 +1,8 @@
 //! Settings that a line of a log announces for all that follows: a script that runs a grid prints
 //! the template of its prompts, the model or the version once, above many results.
 
-use crate::notes::Notes;
 use crate::section::{Section, home_of};
+use inferometer_notes::Notes;
 use inferometer_text::hostile::printable;
 use std::collections::BTreeMap;
 

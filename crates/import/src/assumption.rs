@@ -36,6 +36,8 @@ pub enum Assumption {
     DefaultPrompts {
         count: u64,
     },
+    /// The mean TPOT is not stated and follows from other means.
+    TpotOfMeans,
     /// How many requests there were is said by the words above.
     RequestsInWords {
         text: String,
@@ -81,6 +83,7 @@ impl Assumption {
             Assumption::DefaultPrompts { count } => {
                 Text::DefaultPrompts.with(lang, &[("count", count.to_string())])
             }
+            Assumption::TpotOfMeans => Text::TpotOfMeans.text(lang).to_owned(),
             Assumption::RequestsInWords { text } => {
                 Text::RequestsInWords.with(lang, &[("text", text.clone())])
             }

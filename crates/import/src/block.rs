@@ -3,10 +3,10 @@
 
 use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample, label};
-use crate::notes::Notes;
 use crate::quantity::{Quantity, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::unread::UnreadReason;
+use inferometer_notes::Notes;
 use inferometer_text::hostile::printable;
 
 /// Lines of other text that a block may have inside.

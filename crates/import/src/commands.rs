@@ -1,8 +1,8 @@
 //! Command lines in notes: of a server that was launched, and of a benchmark.
 
-use crate::notes::{Notes, bare};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::engine::flag::table;
+use inferometer_notes::{Notes, bare};
 use inferometer_text::hostile::printable;
 use inferometer_text::secret::without_secrets;
 use inferometer_translate::Options;

@@ -293,7 +293,9 @@ fn with_rows(results: &[(String, &ImportedResult)], mut points: Vec<Point>) -> V
             by_point.entry(key).or_default().push(at);
         }
     }
-    for places in by_point.into_values().filter(|places| places.len() > 1) {
+    let is_first = |at: &&usize| !results[**at].1.said_again;
+    let several = |places: &Vec<usize>| places.iter().filter(is_first).count() > 1;
+    for places in by_point.into_values().filter(several) {
         for (row, at) in places.into_iter().enumerate() {
             points[at].0.insert("row".to_owned(), (row + 1).into());
         }

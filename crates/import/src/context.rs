@@ -4,10 +4,10 @@ use crate::assumption::Assumption;
 use crate::commands::{self, Command};
 use crate::facts::{engines, model};
 use crate::group::load;
-use crate::notes::{Notes, bare};
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
 use crate::section::{Section, above, chain, sections};
+use inferometer_notes::{Notes, bare};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,10 @@ pub(crate) fn attach(
             settle(block, client);
         }
     }
+    // Sections in which something was measured.
+    let measured: BTreeSet<usize> = (results.iter())
+        .flat_map(|found| chain(&sections, found.span().0))
+        .collect();
     let mut refused = Vec::new();
     let mut without_result = Vec::new();
     for (at, &(command, launch)) in launches.iter().enumerate() {
@@ -51,7 +55,10 @@ pub(crate) fn attach(
         let range = between(results, command.lines.1, end);
         let first_result = results[range.clone()].first();
         let first_result = first_result.map_or(end, |found| found.span().0);
-        let home = above(&sections, command.lines.0).first().copied();
+        // A heading of its own, `启动命令`, says what is launched for the section around it.
+        let around = chain(&sections, command.lines.0);
+        let is_apart = around.first().is_some_and(|own| !measured.contains(own));
+        let home = around.get(usize::from(is_apart)).copied();
         let last_line = first_result.min(command.lines.1 + LARGEST_TRACE);
         let lines = command.lines.1 + 1..last_line.max(command.lines.1 + 1);
         // Memory that is exhausted behind the command of a client is exhausted by its load.
@@ -74,7 +81,7 @@ pub(crate) fn attach(
             without_result.push(command.lines);
         } else {
             let is_home = |found: &ImportedResult| {
-                let headings = above(&sections, found.span().0);
+                let headings = chain(&sections, found.span().0);
                 home.is_none_or(|home| headings.contains(&home))
             };
             // A table beside blocks is made of them; alone it is what the command led to.
@@ -84,6 +91,9 @@ pub(crate) fn attach(
                 .filter(|found| is_home(found) && (is_block(found) || !has_blocks))
                 .collect();
             served.retain(|found| may_serve(launch, &sections, found.span().0));
+            if is_apart {
+                without_others(&mut served, launch, &sections);
+            }
             without_unsure(&mut served, &sections, notes);
             let memory = (command.lines.1 + 1..first_result)
                 .filter_map(|line| memory_gib(notes.lines[line]))
@@ -128,6 +138,27 @@ fn may_serve(launch: &str, sections: &[Section], line: usize) -> bool {
         .zip(named)
         .is_some_and(|(a, b)| a != b);
     !is_other_engine && !is_other_size
+}
+
+/// Leaves of what stands under other headings than the command what nothing says to be of another:
+/// nobody names a second engine, and no load was measured under two of the headings, between which
+/// something was changed.
+fn without_others(served: &mut Vec<&mut ImportedResult>, launch: &str, sections: &[Section]) {
+    let own = engine_of(launch);
+    let is_of_another = |text: &str| engines(text).is_some_and(|named| Some(named.as_str()) != own);
+    served.retain(|found| {
+        let titles = above(sections, found.span().0);
+        let titles = titles.iter().map(|section| section.title.as_str());
+        !titles.chain(found.label.as_deref()).any(is_of_another)
+    });
+    let mut homes: BTreeMap<String, Option<usize>> = BTreeMap::new();
+    let is_unsure = served.iter().any(|found| {
+        let home = chain(sections, found.span().0).first().copied();
+        *homes.entry(load(found)).or_insert(home) != home
+    });
+    if is_unsure {
+        served.clear();
+    }
 }
 
 /// What starts an engine, and its name in headings.
@@ -217,16 +248,19 @@ const AGAIN: &str = "重测|复测|再测|又测|重新测|再跑|again|repeat|r
 pub(crate) fn is_said_to_be_again(notes: &Notes<'_>, floor: usize, first: usize) -> bool {
     let above = (floor.min(first)..first).rev().take(LARGEST_REMARK);
     let mut texts = above.filter(|line| !notes.is_taken(*line));
-    texts.any(|line| {
-        let text = notes.lines[line].to_lowercase();
-        // `against` is not `again`.
-        let is_whole = |(at, word): (usize, &str)| {
-            let next = text[at + word.len()..].chars().next();
-            !next.is_some_and(|c| c.is_ascii_alphabetic())
-        };
-        let mut words = AGAIN.split('|');
-        words.any(|word| text.match_indices(word).any(is_whole))
-    })
+    texts.any(|line| says_again(notes.lines[line]))
+}
+
+/// Whether a remark says that something was measured again.
+pub(crate) fn says_again(remark: &str) -> bool {
+    let text = remark.to_lowercase();
+    // `against` is not `again`.
+    let is_whole = |(at, word): (usize, &str)| {
+        let next = text[at + word.len()..].chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphabetic())
+    };
+    let mut words = AGAIN.split('|');
+    words.any(|word| text.match_indices(word).any(is_whole))
 }
 
 /// Whether a line is what an engine says when the memory of a card is exhausted.

@@ -5,6 +5,7 @@ use crate::copies::{alike, numbers, repeats};
 use crate::doubt::ImportDoubt;
 use crate::heading::named_load;
 use crate::judge;
+use crate::off_ladder;
 use crate::result::ImportedResult;
 use inferometer_core::point::Point;
 use inferometer_text::hostile::printable;
@@ -31,6 +32,7 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts.extend(copied_from_another_load(results));
     doubts.extend(other_answers(results));
     doubts.extend(copied_percentiles(results));
+    doubts.extend(off_ladder::judge(results));
     doubts
 }
 

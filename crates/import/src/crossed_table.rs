@@ -6,13 +6,13 @@ use crate::builder::ResultBuilder;
 use crate::failure_words::{is_failure, is_out_of_memory};
 use crate::label::{Field, Label, label};
 use crate::load_table::assumed;
-use crate::notes::Notes;
 use crate::quantity::{Unit, count, leading_number, number, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::section;
 use crate::stated_requests::{Stated, of_every_cell};
-use crate::table::TextTable;
 use crate::time_unit;
+use inferometer_notes::Notes;
+use inferometer_notes::TextTable;
 use inferometer_text::hostile::printable;
 use std::collections::BTreeSet;
 

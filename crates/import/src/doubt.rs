@@ -142,6 +142,12 @@ pub enum ImportDoubt {
         lower: (String, f64),
         upper: (String, f64),
     },
+    /// A latency in another unit than those of the loads beside it; all in milliseconds.
+    OffLadder {
+        metric: &'static str,
+        value: f64,
+        beside: [f64; 2],
+    },
     /// A number does not follow from the others; each with its name.
     Contradiction {
         printed: (Text, f64),
@@ -256,6 +262,7 @@ impl ImportDoubt {
             ImportDoubt::UnreadAccounts { .. } => Code::UnreadAccounts,
             ImportDoubt::MarkedInvalid { .. } | ImportDoubt::SaidVoid { .. } => Code::MarkedInvalid,
             ImportDoubt::Contradiction { .. }
+            | ImportDoubt::OffLadder { .. }
             | ImportDoubt::RepeatedNumber(_)
             | ImportDoubt::FirstAfterEnd { .. }
             | ImportDoubt::UnlikeRepeats { .. }
@@ -284,6 +291,7 @@ impl ImportDoubt {
                 keys(&Vec::from_iter(rates.into_iter().flatten()))
             }
             ImportDoubt::FirstAfterEnd { .. } => keys(&["latency.ttft_ms", "latency.e2e_ms"]),
+            ImportDoubt::OffLadder { metric, .. } => vec![format!("latency.{metric}")],
             ImportDoubt::DisorderedPercentiles { metric, .. } => {
                 vec![format!("latency.{metric}.p")]
             }

@@ -13,6 +13,8 @@ inferometer_text::texts! {
         Twice => "`{name}` is {passed_over} and was {kept} before", "“{name}”为 {passed_over}，而前文已给出 {kept}";
         TwiceRemedy => "the first is kept; see in the source which of them is meant", "保留先出现的数值；请核对来源中以哪个为准";
         FirstAfterEnd => "mean time to first token is {ttft} ms, mean latency {e2e} ms: no request ends before it begins", "平均首 token 时延为 {ttft} ms，而平均端到端时延为 {e2e} ms：请求不可能在首 token 之前结束";
+        OffLadder => "{metric} is {value} ms, and {below} and {above} ms at the loads beside it: no load does that", "{metric} 为 {value} ms，而相邻负载为 {below} 与 {above} ms：负载变化不会造成这种差距";
+        OffLadderRemedy => "check its unit (s or ms); do not compare by it until then", "请核对单位（s 或 ms）；核对前不要据此比较";
         FirstAfterEndRemedy => "check the units and which latency is meant; use neither until then", "请核对单位与时延口径；核对前两者都不可用";
         Shrunk => "requests/s × latency is {under_way}, of {configured} configured ({expected} after ramp and drain): fewer requests were under way than configured", "QPS × 时延为 {under_way}，而设定并发为 {configured}（扣除起步与收尾后应为 {expected}）：同时进行的请求少于设定值";
         ShrunkRemedy => "do not read this point as the server's limit; find out what held requests back (the client, a proxy, a limit on the rate) and measure again", "不要把该点当作服务端上限；请查明是什么限制了请求（客户端、代理或速率限制），再重新测量";
@@ -31,7 +33,7 @@ inferometer_text::texts! {
         Contradiction => "{printed} is {value}, but {from} is {follows}", "{printed} 为 {value}，但 {from} 为 {follows}";
         ContradictionRemedy => "one of the numbers is of another run or counts something else; do not compare by it", "其中一个数来自另一次运行或口径不同；不要据此比较";
         UnlikeRepeats => "{load} was measured twice (lines {lines}), and {name} is {a} and {b}: {share} from run to run", "{load} 测了两次（第 {lines} 行），{name} 分别为 {a} 与 {b}，两次相差 {share}";
-        UnlikeRepeatsRemedy => "between single runs no smaller difference is told: find out what else differed, or measure again", "单次运行之间小于该差距的差异不作结论：请查明两次还有什么不同，或重新测量";
+        UnlikeRepeatsRemedy => "results that were measured once are taken to scatter likewise: find out what else differed, or measure again", "只测一次的结果按同样的波动估计：请查明两次还有什么不同，或重新测量";
         ToldFailures => "lines beside it tell of at least {count} failed or refused requests that it does not count: {sample}", "其前后的日志行显示至少有 {count} 个请求失败或被拒绝，而结果中未计入：{sample}";
         EndedRequests => "the number of requests that ended", "结束的请求数";
         PlannedRequests => "the number of requests sent", "发出的请求数";

@@ -5,12 +5,12 @@ use crate::json_result::percentile;
 use crate::label::Stat;
 use crate::label::label;
 use crate::load_table;
-use crate::notes::Notes;
 use crate::quantity::{number, quantity};
 use crate::result::{ImportedResult, Tool};
-use crate::table::TextTable;
 use crate::time_unit;
 use crate::unread::UnreadReason;
+use inferometer_notes::Notes;
+use inferometer_notes::TextTable;
 
 /// `Key | Value` with at least two results.
 pub(crate) fn summary(table: &TextTable) -> Option<ImportedResult> {

@@ -9,8 +9,8 @@ mod page;
 
 pub(crate) use page::{is_page, runs as page_runs};
 
-use crate::notes::Notes;
 use crate::result::ImportedResult;
+use inferometer_notes::Notes;
 
 /// All results that GuideLLM printed or wrote as CSV.
 pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {

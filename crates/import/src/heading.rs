@@ -5,10 +5,10 @@ use crate::block::{Entry, entries};
 use crate::context::memory_gib;
 use crate::group::load;
 use crate::label::Field;
-use crate::notes::{Notes, bare};
 use crate::quantity::{count, leading_number, number};
 use crate::result::{ImportedResult, Tool};
 use crate::section;
+use inferometer_notes::{Notes, bare};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,9 +2,9 @@
 
 use crate::aiperf_records;
 use crate::json_result::{self, Item};
-use crate::notes::Notes;
 use crate::result::{ImportedResult, Tool};
 use crate::{percentiles, python_object};
+use inferometer_notes::Notes;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 

@@ -4,17 +4,18 @@ use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::builder::ResultBuilder;
 use crate::column_labels::{column_labels, is_total};
+use crate::context::says_again;
 use crate::doubt::ToldFailures;
 use crate::failure_words::{failed_share, is_out_of_memory, is_void};
 use crate::label::{Field, Label, Sample, is_change, label};
-use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::settings::Column;
-use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::told_failures::{tells_a_failure, told_count};
 use crate::unread::UnreadReason;
+use inferometer_notes::Notes;
+use inferometer_notes::TextTable;
 use inferometer_text::hostile::printable;
 use std::cell::LazyCell;
 
@@ -172,6 +173,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         {
             result.is_of_model(model);
         }
+        result.said_again = repeated(head).is_some();
         found.push(result);
     }
     if !found.is_empty() {
@@ -247,6 +249,7 @@ impl<'a> Heads<'a> {
 
     /// Takes the head of a result: its load, or its name.
     fn set(&self, builder: &mut ResultBuilder, head: &str, names: &mut Vec<String>) {
+        let head = repeated(head).unwrap_or(head);
         let named = match self {
             Heads::Named(name) => label(name).map(|label| (*name, label)),
             _ => None,
@@ -329,7 +332,8 @@ impl<'t> Grid<'t> {
             (Heads::Named(name), None) if is_load(name) => &self.heads,
             _ => return vec![None; self.heads.len()],
         };
-        cells.iter().map(|cell| head_number(cell)).collect()
+        let number = |cell: &&str| head_number(repeated(cell).unwrap_or(cell));
+        cells.iter().map(number).collect()
     }
 }
 
@@ -426,6 +430,13 @@ fn is_numbering(name: &str) -> bool {
             | "测试"
             | "用例"
     )
+}
+
+/// The load of a row that its head calls a repeat: `32（重测）`, `32 (again)`.
+fn repeated(head: &str) -> Option<&str> {
+    let (load, remark) = head.split_once(['(', '（'])?;
+    let load = load.trim_end();
+    (says_again(remark) && head_number(load).is_some()).then_some(load)
 }
 
 /// The number of a head such as `8`, `并发 8`, `c=8` or `8路`.

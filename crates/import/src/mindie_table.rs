@@ -6,7 +6,7 @@ use crate::label::{Field, Label, Sample};
 use crate::quantity::{Unit, convert, count, number, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Spread;
-use crate::table::TextTable;
+use inferometer_notes::TextTable;
 use serde_json::{Map, Value, json};
 
 /// Names of metrics that nobody else writes.

@@ -43,6 +43,9 @@ impl ImportedSummary {
 
     /// The figure that an objective limits.
     fn stated(&self, slo: &Slo) -> Option<f64> {
+        if slo.metric == SloMetric::PerUser {
+            return self.time_of_user(slo);
+        }
         let spread = self.spread_of(slo.metric)?.without_copies();
         match slo.scope {
             // Every request is within it where the longest is, and one is not where any figure is not.
@@ -63,6 +66,19 @@ impl ImportedSummary {
         }
     }
 
+    /// The time of a token of one user, by the speed that is stated.
+    fn time_of_user(&self, slo: &Slo) -> Option<f64> {
+        let speed = self.speed.per_user_tokens_per_s.as_ref()?;
+        let is_beyond = |speed: &f64| 1e3 / speed > limit_ms(slo);
+        let speed = match slo.scope {
+            SloScope::Mean => speed.mean,
+            SloScope::Request => speed.mean.filter(is_beyond).or(speed.min),
+            // Of some tools the fast end has the high percentile, of others the slow one.
+            SloScope::Percentile(_) | SloScope::Session => None,
+        };
+        speed.filter(|speed| *speed > 0.0).map(|speed| 1e3 / speed)
+    }
+
     fn spread_of(&self, metric: SloMetric) -> Option<&Spread> {
         // Without a stream there is no first token.
         let is_whole = (self.doubts.iter()).any(|it| it.code == ImportDoubtCode::NotStreamed);
@@ -74,7 +90,7 @@ impl ImportedSummary {
             SloMetric::Itl => streamed(latency.itl_ms.as_ref()),
             SloMetric::MaxGap => streamed(latency.max_gap_ms.as_ref()),
             SloMetric::E2e => latency.e2e_ms.as_ref(),
-            SloMetric::FirstAnswer | SloMetric::Job => None,
+            SloMetric::FirstAnswer | SloMetric::PerUser | SloMetric::Job => None,
         }
     }
 }
@@ -127,6 +143,25 @@ mod tests {
             whole[0].summary.as_ref().unwrap().judged(&[slo]).met,
             Some(true)
         );
+        let fast = format!("{text}单用户速度(tok/s): 25\n");
+        let fast = crate::read("notes.md", &fast).results;
+        let of_user = |slo: &str| {
+            let slo: Slo = slo.parse().unwrap();
+            fast[0].summary.as_ref().unwrap().judged(&[slo]).met
+        };
+        assert_eq!(of_user("per_user.mean>=20tok/s"), Some(true));
+        assert_eq!(of_user("per_user.mean>=30tok/s"), Some(false));
+        assert_eq!(
+            of_user("per_user>=30tok/s"),
+            Some(false),
+            "one is below the mean"
+        );
+        assert_eq!(
+            of_user("per_user>=20tok/s"),
+            None,
+            "the slowest is not stated"
+        );
+        assert_eq!(of_user("per_user.p99>=1tok/s"), None, "of which end?");
         let mut failing = summary.clone();
         failing.requests.failed = Some(1);
         let slo: Slo = "ttft.p99=600ms".parse().unwrap();

@@ -1,9 +1,9 @@
 //! What we wrote ourselves and is read back: the mark of an INVALID run in another tool's words, and
 //! our report of a run as Markdown, in both languages.
 
-use crate::notes::Notes;
 use crate::result::{ImportedResult, Tool};
 use inferometer_core::summary::{INVALID_KEY, INVALID_LINE};
+use inferometer_notes::Notes;
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 

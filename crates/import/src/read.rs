@@ -3,14 +3,14 @@
 use crate::announced::Announced;
 use crate::conclude::conclude;
 use crate::label::label;
-use crate::notes::{Notes, plain_width};
 use crate::quantity::quantity;
 use crate::result::Imported;
 use crate::section::{self, sections};
 use crate::{
     block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, settings,
-    stated_requests, table, tables, told_failures,
+    stated_requests, tables, told_failures,
 };
+use inferometer_notes::{BARS, Notes, plain_width};
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
@@ -82,10 +82,10 @@ fn unread(notes: &Notes<'_>, without_result: Vec<(usize, usize)>) -> Vec<(u64, u
 
 /// `| QPS | 3 |` outside any table that could be read.
 fn looks_like_row(text: &str) -> bool {
-    let inner = text.strip_prefix(table::BARS);
-    let Some((first, rest)) = inner.and_then(|inner| inner.split_once(table::BARS)) else {
+    let inner = text.strip_prefix(BARS);
+    let Some((first, rest)) = inner.and_then(|inner| inner.split_once(BARS)) else {
         return false;
     };
     label(first).is_some_and(|label| label.field.is_result())
-        && rest.split(table::BARS).any(|cell| quantity(cell).is_some())
+        && rest.split(BARS).any(|cell| quantity(cell).is_some())
 }

@@ -117,6 +117,9 @@ pub struct ImportedResult {
     /// The remark that it does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_void: Option<String>,
+    /// Its table calls it a repeat of another row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub said_again: bool,
     /// Reasons to distrust it, the worst first.
     pub doubts: Vec<StatedImportDoubt>,
 }

@@ -1,6 +1,6 @@
 //! The sections of notes: which headings a line stands under.
 
-use crate::notes::Notes;
+use inferometer_notes::Notes;
 use inferometer_text::hostile::printable;
 
 /// Deeper than any heading of Markdown: a line that is bold throughout.

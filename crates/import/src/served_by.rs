@@ -3,10 +3,10 @@
 //! the host is not what served the model.
 
 use crate::facts::is_card;
-use crate::notes::Notes;
 use crate::result::ImportedResult;
 use crate::section::{home_of, sections};
 use inferometer_core::summary::CARDS;
+use inferometer_notes::Notes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

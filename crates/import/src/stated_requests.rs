@@ -2,10 +2,10 @@
 //! `每档 300 条请求`. Without that number nobody can tell a difference from chance.
 
 use crate::assumption::Assumption;
-use crate::notes::Notes;
 use crate::quantity::count;
 use crate::result::ImportedResult;
 use crate::section;
+use inferometer_notes::Notes;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stated {
@@ -131,7 +131,10 @@ fn stated(text: &str) -> Option<Stated> {
     }
     let counted = COUNTED.iter().filter_map(|word| number_before(&text, word));
     let named = NAMED.iter().filter_map(|word| number_behind(&text, word));
-    only(counted.chain(named)).map(Stated::All)
+    let each = PER_CELL
+        .iter()
+        .filter_map(|word| number_behind(&text, word));
+    only(counted.chain(named).chain(each)).map(Stated::All)
 }
 
 /// The one number of several that are the same.
@@ -197,6 +200,7 @@ mod tests {
             ("每档 300 条请求，间隔 1 分钟", Stated::All(300)),
             ("All levels: 1000 requests", Stated::All(1000)),
             ("单机 A100，每格 500 个文本块", Stated::All(500)),
+            ("统一使用 openqa 数据集，每档 500 条", Stated::All(500)),
         ] {
             assert_eq!(stated(text), Some(expected), "{text}");
         }
@@ -210,6 +214,7 @@ mod tests {
             "4.5 requests/s",
             "100-1000 requests",
             "200 requests or 300 prompts",
+            "每档 200 条请求，共 1000 条数据",
             "concurrency 64",
             "64 并发",
             "2 x H20, concurrency 8",

@@ -8,9 +8,9 @@ use crate::label::{Field, Label, Sample, label};
 use crate::load_table;
 use crate::quantity::{Quantity, Unit, count, quantity, rate};
 use crate::result::{ImportedResult, Tool};
-use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::unread::UnreadReason;
+use inferometer_notes::TextTable;
 
 /// Lines between the two tables of one result.
 const LARGEST_GAP: usize = 6;

@@ -1,15 +1,15 @@
 //! Results written as tables: which tool's each is, and which belong together.
 
 use crate::crossed_table::Crossed;
-use crate::notes::Notes;
 use crate::quantity::quantity;
 use crate::result::{ImportedResult, Tool};
-use crate::table::{TextTable, tables};
 use crate::unread::UnreadReason;
 use crate::{
     aiperf_aggregate, aiperf_table, evalscope_table, load_table, mindie_table, percentiles,
     statistics_table,
 };
+use inferometer_notes::Notes;
+use inferometer_notes::{TextTable, tables};
 
 /// Lines between the two tables of one MindIE result.
 const MINDIE_GAP: usize = 12;

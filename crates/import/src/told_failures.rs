@@ -7,10 +7,10 @@ use crate::doubt::ToldFailures;
 use crate::failure_words::FAILED;
 use crate::heading::named_load;
 use crate::label::Field;
-use crate::notes::Notes;
 use crate::quantity::count;
 use crate::result::ImportedResult;
 use crate::section::{home_of, sections};
+use inferometer_notes::Notes;
 use inferometer_text::hostile::printable;
 
 /// Longest line that is looked at, in bytes.

@@ -73,7 +73,7 @@ inferometer_text::texts! {
         Margin => "margin", "容许差";
         LeftOut => "left out: {run} is INVALID ({codes})", "未计入：{run} 无效（INVALID，{codes}）";
         Contradicted => "{side}: other numbers of a result contradict {metrics}, which decides nothing there (`inferometer import` says how); compare by another figure with --primary, or measure again", "{side}：结果中的其他数值与 {metrics} 矛盾，不据此下结论（详见 `inferometer import`）；请用 --primary 按其他指标比较，或重新测量";
-        Repeated => "{side}: {load} was measured {runs} times, and {metric} is {low} to {high}: {share} from run to run. Where a side has one run, no smaller difference is told", "{side}：{load} 测了 {runs} 次，{metric} 为 {low} 至 {high}，即各次相差 {share}。单次运行之间小于该差距的差异不作结论";
+        Repeated => "{side}: {load} was measured {runs} times, and {metric} is {low} to {high}: {share} from run to run. Results that were measured once are taken to scatter likewise, so that smaller differences are hardly told", "{side}：{load} 测了 {runs} 次，{metric} 为 {low} 至 {high}，即各次相差 {share}。只测一次的结果按同样的波动估计，因此较小的差异难有结论";
         AllInvalid => "{side}: INVALID ({codes})", "{side}：无效（INVALID，{codes}）";
         SomeInvalid => "{side}: {count} of {runs} runs INVALID ({codes})", "{side}：{runs} 次运行中有 {count} 次无效（INVALID，{codes}）";
         Warnings => "{side}: warnings: {codes}", "{side}：警告：{codes}";

@@ -25,6 +25,7 @@ inferometer_text::texts! {
         Itl => "ITL", "token 间时延 ITL";
         InterChunk => "Inter-chunk gap", "数据块间隔";
         E2e => "End-to-end latency", "端到端时延";
+        TimePerUserToken => "Time per token of one user", "单用户每 token 时间";
         Job => "Job time", "任务时间";
         MaxGap => "Max gap", "最大间隔";
         MeanOf => "{metric}, mean", "{metric}，均值";

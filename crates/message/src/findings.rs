@@ -38,6 +38,7 @@ inferometer_text::texts! {
         BecauseInvalid => "the run is INVALID", "该运行无效（INVALID）";
         BecauseFailing => "requests failed there", "该负载下有请求失败";
         BecauseOtherWork => "its answers have other lengths", "该点的回答长度与其他点不同";
+        BecauseOtherPrompts => "its prompts have another mean length", "该点的平均输入长度与其他点不同";
         BecauseInStep => "its streams sent in waves", "各并发流成批发出请求";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
         ByFits => "interval: all curves that fit about as well, widened to measured loads; no repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；无重复测量";

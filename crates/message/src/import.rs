@@ -69,7 +69,7 @@ inferometer_text::texts! {
         MissedAt => "missed at {loads}", "{loads} 未满足";
         PerCard => "per card", "每卡";
         OfMember => "{name}: {text}", "{name}：{text}";
-        OfEveryRequest => "{objective} is of every request, and the longest is not stated; ask for {metric}.p99={limit} or {metric}.mean={limit}", "{objective} 要求每个请求都满足，而最长的未注明；可改用 {metric}.p99={limit} 或 {metric}.mean={limit}";
+        OfEveryRequest => "{objective} is of every request, and the longest is not stated; ask for {others}", "{objective} 要求每个请求都满足，而最长的未注明；可改用 {others}";
         NotStatedAt => "not stated at {loads}, so not known to be met", "{loads} 未给出所需数值，无法判断是否满足";
         Unanswered => "{share} of the requests unanswered", "{share} 的请求未得到回答";
         Cards => "cards", "硬件";

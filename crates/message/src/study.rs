@@ -4,18 +4,8 @@ use inferometer_text::texts;
 
 texts! {
     pub enum StudyText {
-        Better => "BETTER", "有提升";
-        Computed => "COMPUTED GAIN", "计算得出的提升";
         ComputedGain => "{changes} against the default on the simulated engine; the same study without --sim-clock virtual measures it", "在模拟引擎上相对默认配置：{changes}；去掉 --sim-clock virtual 再运行同一研究即可实测";
-        ComputedMisses => "DEFAULT MISSES THE SLO (COMPUTED)", "默认配置未满足 SLO（计算得出）";
         ComputedBest => "the best that meets it is trial {trial}: {changes} against the default on the simulated engine; the same study without --sim-clock virtual measures it", "满足 SLO 的最优配置为试验 {trial}：在模拟引擎上相对默认配置 {changes}；去掉 --sim-clock virtual 再运行同一研究即可实测";
-        NoGain => "NO CERTAIN GAIN", "无确定提升";
-        DefaultBest => "DEFAULT IS BEST", "默认配置最佳";
-        OnlyDefault => "ONLY THE DEFAULT", "仅默认配置可用";
-        Unconfirmed => "UNCONFIRMED", "未经确认";
-        Nothing => "NOTHING FOUND", "无结果";
-        TradeOff => "TRADE-OFF", "有得有失";
-        DefaultMisses => "DEFAULT MISSES THE SLO", "默认配置未满足 SLO";
         Change => "{metric} {value} (95 %: {low} to {high})", "{metric} {value}（95 %：{low} 至 {high}）";
         Gain => "{changes} against the default, {starts}", "相对默认配置：{changes}，{starts}";
         StartsEach => "{count} starts each", "各重启 {count} 次";
@@ -27,7 +17,6 @@ texts! {
         SameAsDefault => "the best other setting gave the same numbers as the default, {starts}", "其余最优配置与默认配置的数值完全相同，{starts}";
         NothingElse => "no other setting could be measured and met the goal; the default was measured once", "除默认配置外，没有配置既测得有效结果又达标；默认配置只测了一次";
         NoDefault => "the default was not measured validly in every start, so no gain can be stated", "默认配置未能每次启动都测得有效结果，因此无法给出提升";
-        DefaultFails => "DEFAULT DOES NOT START", "默认配置无法启动";
         BestThatServes => "the default fails ({class}), so no gain can be stated; the best that serves and meets the goal is trial {trial}: {figures}", "默认配置失败（{class}），因此无法给出提升；能运行且达标的最优配置为试验 {trial}：{figures}";
         NoneHeld => "no setting is confirmed to be better than the default, since none of the best met the goal in every fresh start: {refuted}", "没有配置被确认优于默认配置，最优的几个均未能每次重启都达标：{refuted}";
         HeldIn => "trial {trial} in {held} of {starts}", "试验 {trial} 在 {starts} 次中达标 {held} 次";

@@ -11,7 +11,16 @@ texts! {
         Same => "NO DIFFERENCE", "无差异";
         CannotTell => "CANNOT TELL", "无法判断";
         Unfinished => "no end", "未结束";
-        NothingFound => "nothing found", "无结果";
+        NothingFound => "NOTHING FOUND", "无结果";
+        ComputedGain => "COMPUTED GAIN", "计算得出的提升";
+        NoCertainGain => "NO CERTAIN GAIN", "无确定提升";
+        TradeOff => "TRADE-OFF", "有得有失";
+        DefaultBest => "DEFAULT IS BEST", "默认配置最佳";
+        OnlyDefault => "ONLY THE DEFAULT", "仅默认配置可用";
+        DefaultMisses => "DEFAULT MISSES THE SLO", "默认配置未满足 SLO";
+        ComputedMisses => "DEFAULT MISSES THE SLO (COMPUTED)", "默认配置未满足 SLO（计算得出）";
+        DefaultFails => "DEFAULT DOES NOT START", "默认配置无法启动";
+        Unconfirmed => "UNCONFIRMED", "未经确认";
         Running => "running", "进行中";
         Damaged => "DAMAGED", "已损坏";
         Newer => "newer version", "版本较新";

@@ -56,7 +56,7 @@ fn of_slo(slo: &Slo) -> MeanMetric {
     match slo.metric {
         SloMetric::Ttft | SloMetric::FirstAnswer => MeanMetric::Ttft,
         SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => MeanMetric::Tpot,
-        SloMetric::E2e | SloMetric::Job => MeanMetric::E2e,
+        SloMetric::E2e | SloMetric::PerUser | SloMetric::Job => MeanMetric::E2e,
     }
 }
 

@@ -282,6 +282,16 @@ pub enum RunState {
     CannotTell,
     /// A study that came to its end, and none of whose settings met the goal.
     NothingFound,
+    /// What else a study says.
+    ComputedGain,
+    NoCertainGain,
+    TradeOff,
+    DefaultBest,
+    OnlyDefault,
+    DefaultMisses,
+    ComputedMisses,
+    DefaultFails,
+    Unconfirmed,
     /// It goes on.
     Running,
     /// It has no summary, and nothing goes on.
@@ -306,6 +316,15 @@ impl RunState {
             RunState::Same => VerdictText::Same,
             RunState::CannotTell => VerdictText::CannotTell,
             RunState::NothingFound => VerdictText::NothingFound,
+            RunState::ComputedGain => VerdictText::ComputedGain,
+            RunState::NoCertainGain => VerdictText::NoCertainGain,
+            RunState::TradeOff => VerdictText::TradeOff,
+            RunState::DefaultBest => VerdictText::DefaultBest,
+            RunState::OnlyDefault => VerdictText::OnlyDefault,
+            RunState::DefaultMisses => VerdictText::DefaultMisses,
+            RunState::ComputedMisses => VerdictText::ComputedMisses,
+            RunState::DefaultFails => VerdictText::DefaultFails,
+            RunState::Unconfirmed => VerdictText::Unconfirmed,
             RunState::Running => VerdictText::Running,
             RunState::Unfinished => VerdictText::Unfinished,
             RunState::Damaged => VerdictText::Damaged,
@@ -439,9 +458,21 @@ fn table(runs: &[KnownResult], chosen: Option<&SummaryColumns>, lang: Lang) -> T
 
 fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
-        RunState::Valid | RunState::Foreign | RunState::Better | RunState::Same => Tone::Plain,
+        RunState::Valid
+        | RunState::Foreign
+        | RunState::Better
+        | RunState::Same
+        | RunState::DefaultBest
+        | RunState::DefaultMisses => Tone::Plain,
         RunState::Invalid | RunState::Damaged | RunState::Worse => Tone::Bad,
         RunState::NothingFound
+        | RunState::ComputedGain
+        | RunState::NoCertainGain
+        | RunState::TradeOff
+        | RunState::OnlyDefault
+        | RunState::ComputedMisses
+        | RunState::DefaultFails
+        | RunState::Unconfirmed
         | RunState::CannotTell
         | RunState::Running
         | RunState::Unfinished

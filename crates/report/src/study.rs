@@ -14,6 +14,7 @@ pub use figures::figures;
 pub use sides::figures_of_best;
 
 use crate::quality::{is_risky, may_change_answers};
+use crate::runs::RunState;
 use importance::importance;
 use inferometer_campaign::space::{RefusedValue, Value};
 use inferometer_campaign::study::{
@@ -96,32 +97,25 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
     let lang = report.lang;
     let comparison = report.result.comparison.as_ref();
     let nearest = nearest::trial(report);
-    let (word, reason) = match report.result.finding {
-        Finding::Better if report.result.computed => (StudyText::Computed, StudyText::ComputedGain),
-        Finding::Better => (StudyText::Better, StudyText::Gain),
-        Finding::TradeOff => (StudyText::TradeOff, StudyText::Traded),
-        Finding::DefaultMisses if report.result.computed => {
-            (StudyText::ComputedMisses, StudyText::ComputedBest)
+    let reason = match report.result.finding {
+        Finding::Better if report.result.computed => StudyText::ComputedGain,
+        Finding::Better | Finding::NoCertainGain => StudyText::Gain,
+        Finding::TradeOff => StudyText::Traded,
+        Finding::DefaultMisses if report.result.computed => StudyText::ComputedBest,
+        Finding::DefaultMisses => StudyText::BestThatMeets,
+        Finding::DefaultFirst if is_same(comparison) => StudyText::SameAsDefault,
+        Finding::DefaultFirst => StudyText::RunnerUp,
+        Finding::DefaultBest if comparison.is_some() => StudyText::RunnerUp,
+        Finding::DefaultBest => StudyText::DefaultWon,
+        Finding::DefaultAlone => StudyText::NothingElse,
+        Finding::NoDefault if sides::failure_of_default(report.result).is_some() => {
+            StudyText::BestThatServes
         }
-        Finding::DefaultMisses => (StudyText::DefaultMisses, StudyText::BestThatMeets),
-        Finding::NoCertainGain => (StudyText::NoGain, StudyText::Gain),
-        Finding::DefaultFirst if is_same(comparison) => {
-            (StudyText::NoGain, StudyText::SameAsDefault)
-        }
-        Finding::DefaultFirst => (StudyText::NoGain, StudyText::RunnerUp),
-        Finding::DefaultBest if comparison.is_some() => {
-            (StudyText::DefaultBest, StudyText::RunnerUp)
-        }
-        Finding::DefaultBest => (StudyText::DefaultBest, StudyText::DefaultWon),
-        Finding::DefaultAlone => (StudyText::OnlyDefault, StudyText::NothingElse),
-        Finding::NoDefault if sides::failure_of_default(report).is_some() => {
-            (StudyText::DefaultFails, StudyText::BestThatServes)
-        }
-        Finding::NoDefault => (StudyText::NoGain, StudyText::NoDefault),
-        Finding::NoneHeld => (StudyText::NoGain, StudyText::NoneHeld),
-        Finding::Unconfirmed => (StudyText::Unconfirmed, StudyText::OneTrial),
-        Finding::Nothing if nearest.is_some() => (StudyText::Nothing, StudyText::NearestMiss),
-        Finding::Nothing => (StudyText::Nothing, StudyText::NoneMet),
+        Finding::NoDefault => StudyText::NoDefault,
+        Finding::NoneHeld => StudyText::NoneHeld,
+        Finding::Unconfirmed => StudyText::OneTrial,
+        Finding::Nothing if nearest.is_some() => StudyText::NearestMiss,
+        Finding::Nothing => StudyText::NoneMet,
     };
     let changes = comparison.map_or(String::new(), |it| changes_of(report, &it.changes));
     let best = report.result.best.as_ref().map(|it| it.trial);
@@ -151,19 +145,39 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         ("figures", figures),
         (
             "class",
-            sides::failure_of_default(report)
+            sides::failure_of_default(report.result)
                 .unwrap_or_default()
                 .to_owned(),
         ),
         ("starts", starts.with(lang, &[("count", pairs.to_string())])),
         ("refuted", refuted.join(between)),
     ];
-    let tone = match word {
-        StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
-        StudyText::Nothing => Tone::Bad,
+    let state = state(report.result);
+    let tone = match state {
+        RunState::Better | RunState::DefaultBest | RunState::DefaultMisses => Tone::Good,
+        RunState::NothingFound => Tone::Bad,
         _ => Tone::Caution,
     };
-    Verdict::new(word.text(lang), tone, reason.with(lang, &values))
+    Verdict::new(state.text().text(lang), tone, reason.with(lang, &values))
+}
+
+/// What a study found, as lists of results name it, too.
+pub fn state(result: &StudyResult) -> RunState {
+    match result.finding {
+        Finding::Better if result.computed => RunState::ComputedGain,
+        Finding::Better => RunState::Better,
+        Finding::TradeOff => RunState::TradeOff,
+        Finding::DefaultMisses if result.computed => RunState::ComputedMisses,
+        Finding::DefaultMisses => RunState::DefaultMisses,
+        Finding::DefaultBest => RunState::DefaultBest,
+        Finding::DefaultAlone => RunState::OnlyDefault,
+        Finding::NoDefault if sides::failure_of_default(result).is_some() => RunState::DefaultFails,
+        Finding::NoCertainGain | Finding::DefaultFirst | Finding::NoDefault | Finding::NoneHeld => {
+            RunState::NoCertainGain
+        }
+        Finding::Unconfirmed => RunState::Unconfirmed,
+        Finding::Nothing => RunState::NothingFound,
+    }
 }
 
 /// Whether every objective is that of the default to the last digit.

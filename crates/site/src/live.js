@@ -184,7 +184,9 @@
     byId("objectives").replaceChildren(...run.objectives.map(({ objective, value_ms, share, met }) => {
       const line = document.createElement("li");
       const state = met === null ? data.undecided : met ? data.met : data.missed;
-      const value = value_ms !== null ? `${number(value_ms)} ms` : share !== null ? `${number(share * 100)} %` : "–";
+      const is_speed = objective.startsWith("per_user");
+      const told = is_speed ? `${number(1000 / value_ms)} tok/s` : `${number(value_ms)} ms`;
+      const value = value_ms !== null ? told : share !== null ? `${number(share * 100)} %` : "–";
       line.textContent = `${objective}: ${value} · ${say(state)}`;
       line.className = met === null ? "faint" : met ? "valid" : "invalid";
       return line;

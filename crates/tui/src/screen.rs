@@ -3,6 +3,7 @@
 use super::Said;
 use inferometer_core::doubt::Severity;
 use inferometer_core::record::Stage;
+use inferometer_core::slo::Slo;
 use inferometer_core::summary::{ObjectiveResult, StatedDoubt};
 use inferometer_message::{
     CapacityText, LiveText, ProgressText, SweepText, TerminalText, VerdictText,
@@ -232,7 +233,10 @@ impl Screen<'_> {
     }
 
     fn objective(&self, objective: &ObjectiveResult, columns: usize) -> Line<'static> {
-        let value = objective.value_ms.map(number::millis);
+        let slo = objective.objective.parse::<Slo>().ok();
+        let speed = |ms| Some(format!("{} tok/s", number::brief(slo?.speed_of(ms)?)));
+        let value = objective.value_ms;
+        let value = value.map(|ms| speed(ms).unwrap_or_else(|| number::millis(ms)));
         let value = value.or_else(|| objective.share.map(number::percent));
         let (state, style) = match objective.met {
             Some(true) => (LiveText::Met, FAINT),

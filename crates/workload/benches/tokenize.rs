@@ -30,7 +30,7 @@ fn prompts(number: usize) -> Vec<String> {
 }
 
 fn tokenizer(name: TokenizerName) -> Arc<dyn Tokenizer> {
-    open(&name).expect("it is embedded")
+    open(&name, None).expect("it is embedded")
 }
 
 fn tokens(texts: &[String], tokenizer: &dyn Tokenizer) -> ItemsCount {

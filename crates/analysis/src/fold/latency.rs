@@ -107,6 +107,15 @@ pub(super) fn of_run(
         SloMetric::Tpot => Figure::Tpot,
         SloMetric::MaxGap => Figure::MaxGap,
         SloMetric::E2e => Figure::E2e,
+        SloMetric::PerUser => {
+            // The slow end of times is that of low speeds.
+            let speeds = run.ordered(Figure::PerUser);
+            let speed = match p {
+                Some(p) => speeds.quantile(1.0 - p),
+                None => speeds.distribution().map(|found| found.mean),
+            };
+            return speed.map(|speed| 1e3 / speed);
+        }
         SloMetric::Job => return None,
         SloMetric::Itl => {
             return match p {

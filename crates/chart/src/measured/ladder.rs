@@ -39,8 +39,39 @@ pub fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> 
     rates_at(&known.collect::<Vec<_>>())
 }
 
-/// The same of loads with their measurements. Where streams go in waves, or answers have other
-/// lengths, at so many loads that the others make no ladder, that is what this work brings.
+/// Largest share by which mean prompts of one work differ, beside what chance does.
+const PROMPT_TOLERANCE: f64 = 0.05;
+/// Errors of the mean of so many prompts that chance may be off by; single prompts differ from each
+/// other as much as they are long.
+const BY_CHANCE: f64 = 3.0;
+
+/// The prompts of a ladder: more throughput with shorter ones is no effect of the load.
+pub struct UsualPrompts(Option<f64>);
+
+impl UsualPrompts {
+    /// The median of mean lengths, of the measurements that know them.
+    pub fn of<'a>(measured: impl Iterator<Item = &'a Summary>) -> Self {
+        let mut known: Vec<f64> = measured.filter_map(|it| it.tokens.input_mean).collect();
+        known.sort_by(f64::total_cmp);
+        UsualPrompts(known.get(known.len() / 2).copied())
+    }
+
+    /// Whether those of a measurement are known to be others.
+    pub fn are_not_those_of(&self, summary: &Summary) -> bool {
+        let both = self.0.zip(summary.tokens.input_mean);
+        let chance = match summary.requests.ok {
+            0 => 0.0,
+            requests => BY_CHANCE / (requests as f64).sqrt(),
+        };
+        both.is_some_and(|(usual, own)| {
+            (own - usual).abs() > (PROMPT_TOLERANCE + chance) * usual.max(own)
+        })
+    }
+}
+
+/// The same of loads with their measurements, without those whose prompts are not as long as those
+/// of the others. Where streams go in waves, or answers have other lengths, at so many loads that
+/// the others make no ladder, that is what this work brings.
 pub fn rates_at(loads: &[(f64, Vec<&Summary>)]) -> Vec<(f64, Vec<f64>)> {
     /// Fewest loads of a knee.
     const LEAST: usize = 4;
@@ -48,6 +79,13 @@ pub fn rates_at(loads: &[(f64, Vec<&Summary>)]) -> Vec<(f64, Vec<f64>)> {
         |summary| !summary.is_in_step() && summary.did_the_work(),
         |summary| !summary.is_in_step(),
     ];
+    let usual = UsualPrompts::of(loads.iter().flat_map(|(_, all)| all.iter().copied()));
+    let alike = loads.iter().map(|(load, all)| {
+        let alike = all.iter().copied();
+        let alike = alike.filter(|it| !usual.are_not_those_of(it));
+        (*load, alike.collect::<Vec<&Summary>>())
+    });
+    let loads = &Vec::from_iter(alike);
     let mut ladders = tests.into_iter().map(|counts| rates_of(loads, counts));
     let steady = ladders.find(|rates| rates.len() >= LEAST);
     steady.unwrap_or_else(|| rates_of(loads, |_| true))

@@ -15,7 +15,7 @@ use crate::stderr::say;
 use crate::stores::local;
 use anyhow::bail;
 use inferometer_bucket::Location;
-use inferometer_compare::{Comparison, Group, Metric, Repeated, Settings, compare};
+use inferometer_compare::{Comparison, Group, Metric, Settings, compare};
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_page::{html, markdown, text};
@@ -161,9 +161,7 @@ impl Answered {
         CompareReport {
             comparison: &self.comparison,
             groups: &self.groups,
-            run_deviation: (self.comparison.repeated.iter())
-                .map(Repeated::deviation)
-                .fold(question.settings.run_deviation, f64::max),
+            run_deviation: question.settings.run_deviation,
             columns,
             lang,
         }

@@ -9,7 +9,6 @@ use crate::output::{language, print, style};
 use crate::registry;
 use crate::stores::{local_folder, shown};
 use clap::Args;
-use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
@@ -164,7 +163,9 @@ pub fn known(stored: &Stored) -> KnownResult {
             .collect(),
         path: stored.path.clone(),
         state: match known.state {
-            RunState::Unfinished if goes_on(&stored.path) => RunState::Running,
+            RunState::Unfinished | RunState::Unconfirmed if goes_on(&stored.path) => {
+                RunState::Running
+            }
             RunState::Unfinished | RunState::Damaged if is_newer(&stored.path) => RunState::Newer,
             known => known,
         },
@@ -186,10 +187,9 @@ fn study_of(stored: &Stored) -> KnownResult {
         serde_json::from_value(row.summary.clone()?).ok()
     });
     let state = match &found {
-        Some(found) if found.best.is_some() && found.finding != Finding::Unconfirmed => {
-            RunState::Valid
+        Some(found) if found.best.is_some() || is_complete == Some(true) => {
+            inferometer_report::study::state(found)
         }
-        Some(found) if found.best.is_none() && is_complete == Some(true) => RunState::NothingFound,
         Some(_) | None => RunState::Unfinished,
     };
     let computed = found.as_ref().is_some_and(|found| found.computed);

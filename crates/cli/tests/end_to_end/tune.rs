@@ -525,7 +525,7 @@ fn a_study_says_its_plan_and_one_that_finds_nothing_has_come_to_its_end() {
     let plan = "at most 12 trials, then 6 fresh starts that decide";
     assert!(ended.stderr.contains(plan), "{}", ended.stderr);
     let listed = place.run(&["runs", ".", "--lang", "en"]).stdout;
-    assert!(listed.contains("nothing found"), "{listed}");
+    assert!(listed.contains("NOTHING FOUND"), "{listed}");
     let again = tune(&place, &never, &loud);
     assert_eq!(again.code, Some(1), "{again:?}");
     let log = std::fs::read_to_string(place.path("tuned/trials.jsonl")).unwrap();

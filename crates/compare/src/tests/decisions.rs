@@ -115,6 +115,26 @@ fn two_runs_against_three_find_what_a_t_test_of_these_finds() {
         (0..100).filter(is_found).count()
     };
     let [none, real] = [100.0, 105.0].map(found);
-    println!("{none} {real}");
     assert!(none <= 9 && real >= 75, "{none} and {real} of 100");
+}
+
+#[test]
+fn a_repeat_makes_no_side_longer_and_a_load_of_more_requests_does() {
+    let side = |name: &str, loads: &[(u32, u64)]| {
+        let runs = loads.iter().zip(1..).map(|(&(streams, requests), seed)| {
+            let mut run = run(60, 100.0, 0.0, seed);
+            run.point = point(streams);
+            run.summary.requests.ok = requests;
+            run
+        });
+        group(name, runs.collect())
+    };
+    let lengths = |b: &[(u32, u64)]| -> Vec<u64> {
+        let a = side("a", &[(8, 100), (16, 200), (32, 400)]);
+        let found = compare(&[a, side("b", b)], &Settings::default());
+        found.lengths.iter().map(|it| it.requests).collect()
+    };
+    let repeated = [(8, 100), (16, 200), (32, 400), (32, 400), (32, 400)];
+    assert_eq!(lengths(&repeated), [0; 0], "as many at each load");
+    assert_eq!(lengths(&[(8, 100), (16, 200), (32, 1200)]), [400, 1200]);
 }

@@ -204,3 +204,60 @@ fn single_runs_of_a_note_differ_as_much_as_those_that_it_repeats() {
     assert_eq!((repeat.group.as_str(), repeat.runs), ("a", 2));
     assert!((repeat.high / repeat.low - 1.2).abs() < 0.02);
 }
+
+/// Single results of a ladder with these logarithms of their speeds, and one more at its third load.
+fn ladder_with_a_repeat(a: [f64; 6], again: f64, b: [f64; 6]) -> Comparison {
+    let import = |luck: f64, at: usize| {
+        let mut summary = run(300, 100.0, luck, 1).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        without_deviations(&mut summary);
+        summary.concurrency.configured = None;
+        summary.requests.ok = 20_000;
+        RunSample::imported("vllm", point(1 << at), summary)
+    };
+    let side = |speeds: [f64; 6]| -> Vec<RunSample> {
+        let speeds = speeds.into_iter().enumerate();
+        speeds.map(|(at, luck)| import(luck, at)).collect()
+    };
+    let mut a = side(a);
+    a.push(import(again, 2));
+    compare(&[group("a", a), group("b", side(b))], &Settings::default())
+}
+
+#[test]
+fn one_repeat_that_is_off_leaves_large_differences_that_are_the_same_at_all_loads() {
+    let slower = f64::ln(1.5);
+    let b = [0.01, -0.01, 0.0, 0.02, -0.02, 0.01].map(|luck| slower + luck);
+    let found = ladder_with_a_repeat([0.0; 6], f64::ln(1.25), b);
+    let told = found.rows.iter().filter(|row| row.primary);
+    let verdicts: Vec<Verdict> = told.map(|row| row.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Worse; 6]);
+    let unsteady = [0.4, 0.0, 0.3, 0.1, 0.6, 0.1];
+    let found = ladder_with_a_repeat([0.0; 6], f64::ln(1.25), unsteady);
+    let mut told = found.rows.iter().filter(|row| row.primary);
+    assert!(told.all(|row| row.verdict == Verdict::Unknown));
+}
+
+#[test]
+fn equal_servers_whose_repeats_scatter_seldom_differ_where_they_were_measured_once() {
+    let mut random = rng(7, Dimension::Words, 5);
+    let mut luck = || {
+        let luck: f64 = StandardNormal.sample(&mut random);
+        0.05 * luck
+    };
+    let mut scattered = 0;
+    let mut wrong = 0;
+    for _ in 0..150 {
+        let [a, b] = [[0.0; 6]; 2].map(|side| side.map(|_| luck()));
+        let found = ladder_with_a_repeat(a, luck(), b);
+        let mut rows = found.rows.iter().filter(|row| row.primary);
+        scattered += found.repeated.len();
+        wrong += usize::from(
+            !found.repeated.is_empty() && rows.any(|row| row.verdict != Verdict::Unknown),
+        );
+    }
+    assert!(
+        wrong as f64 <= 0.08 * scattered as f64,
+        "{wrong} of {scattered}"
+    );
+}

@@ -43,7 +43,7 @@ impl Latencies {
             SloMetric::Itl => &self.itl_ms,
             SloMetric::MaxGap => &self.max_gap_ms,
             SloMetric::E2e => &self.e2e_ms,
-            SloMetric::Job => return None,
+            SloMetric::PerUser | SloMetric::Job => return None,
         };
         sample.as_ref()
     }

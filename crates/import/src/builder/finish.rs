@@ -1,14 +1,24 @@
 //! The result of what was collected.
 
 use super::ResultBuilder;
+use crate::assumption::Assumption;
 use crate::label::Field;
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
+use crate::summary::{ImportedLatencies, Spread};
 use crate::unread::UnreadReason;
 use std::borrow::Cow;
 
 /// Share by which a number of requests may be off that follows from a rate and a time.
 const LEAST_EXACT: f64 = 0.05;
+
+/// The time after the first token, by the tokens after it.
+fn tpot_of_means(latency: &ImportedLatencies, output_mean: Option<f64>) -> Option<f64> {
+    let mean = |spread: &Option<Spread>| spread.as_ref()?.mean;
+    let after = mean(&latency.e2e_ms)? - mean(&latency.ttft_ms)?;
+    let tokens = output_mean? - 1.0;
+    (after > 0.0 && tokens > 0.0).then(|| after / tokens)
+}
 
 impl ResultBuilder {
     /// Whether rate and time have digits enough to tell how many requests were answered.
@@ -114,6 +124,18 @@ impl ResultBuilder {
         let tokens = &mut summary.tokens;
         tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);
         tokens.output_mean = tokens.output_spread.as_ref().and_then(|spread| spread.mean);
+        // MindIE prints all that the mean time per token follows from, and not that.
+        if tool == Tool::Mindie
+            && summary.latency.tpot_ms.is_none()
+            && let Some(mean) = tpot_of_means(&summary.latency, tokens.output_mean)
+        {
+            summary.latency.tpot_ms = Some(Spread {
+                mean: Some(mean),
+                ..Spread::default()
+            });
+            found.derived.push("latency.tpot_ms.mean".into());
+            self.assumed.push(Assumption::TpotOfMeans);
+        }
         // A mean alone is not a distribution.
         for spread in [&mut tokens.input_spread, &mut tokens.output_spread] {
             spread.take_if(|spread| spread.percentiles().is_empty() && spread.max.is_none());

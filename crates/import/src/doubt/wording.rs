@@ -85,6 +85,19 @@ impl ImportDoubt {
                 let values = vec![("ttft", ttft_ms.to_string()), ("e2e", e2e_ms.to_string())];
                 (Text::FirstAfterEnd, values, Text::FirstAfterEndRemedy)
             }
+            ImportDoubt::OffLadder {
+                metric,
+                value,
+                beside: [below, above],
+            } => {
+                let values = vec![
+                    ("metric", in_table(metric).to_owned()),
+                    ("value", value.to_string()),
+                    ("below", below.to_string()),
+                    ("above", above.to_string()),
+                ];
+                (Text::OffLadder, values, Text::OffLadderRemedy)
+            }
             ImportDoubt::ShrunkConcurrency {
                 in_flight,
                 configured,

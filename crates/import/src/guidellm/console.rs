@@ -3,9 +3,9 @@
 
 use super::columns::{Column, Run, cells, column_names, statistic};
 use crate::label::{Field, Sample};
-use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, leading_number, quantity};
 use crate::result::ImportedResult;
+use inferometer_notes::Notes;
 
 /// Lines of the header.
 const HEIGHT: usize = 3;

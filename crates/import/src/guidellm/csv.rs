@@ -3,10 +3,10 @@
 use super::columns::{Column, Run, statistic};
 use super::export;
 use crate::label::{Field, Sample};
-use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, quantity};
 use crate::result::ImportedResult;
-use crate::table::separated_cells;
+use inferometer_notes::Notes;
+use inferometer_notes::separated_cells;
 use serde_json::Value;
 
 /// What its lists of percentiles hold: the median has a column of its own.

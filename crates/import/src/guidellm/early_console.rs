@@ -3,10 +3,10 @@
 
 use super::columns::{Column, Run, cells, column_names, statistic};
 use crate::label::{Field, Sample};
-use crate::notes::Notes;
 use crate::quantity::{Unit, quantity};
 use crate::result::ImportedResult;
 use crate::unread::UnreadReason;
+use inferometer_notes::Notes;
 
 const INFO: &str = "Benchmarks Info:";
 const STATS: &str = "Benchmarks Stats:";

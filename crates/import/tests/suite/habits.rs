@@ -1,7 +1,7 @@
 //! Notes as people keep them: other orders of columns, cells without a number, signs of another
 //! width, line ends and code pages of another system, results glued to other text.
 
-use inferometer_import::{ImportedResult, Tool, read, read_path};
+use inferometer_import::{ImportedResult, Tool, measured, read, read_path};
 
 fn rate(found: &ImportedResult) -> Option<f64> {
     found.summary.as_ref()?.throughput.requests_per_s
@@ -213,4 +213,31 @@ fn remarks_that_count_failures_are_counted_and_batches_and_queues_kept() {
     assert_eq!(failed, [None, Some(12), Some(3)]);
     assert_eq!(summaries[1].other["PrefillBatchsize"], 1.1);
     assert_eq!(summaries[1].other["队列等待(ms)"], 900);
+}
+
+#[test]
+fn a_row_that_its_load_calls_a_repeat_is_one() {
+    let table = |again: &str| {
+        format!(
+            "| 并发 | QPS | 吞吐(tok/s) |\n|---|---|---|\n| 16 | 2.0 | 500 |\n| 32 | 3.1 | 794 |\n\
+             | {again} | 2.45 | 630 |\n| 64 | 4.2 | 1075 |\n"
+        )
+    };
+    for again in ["32（重测）", "32 (again)"] {
+        let results = read("notes.md", &table(again)).results;
+        let loads: Vec<_> = results
+            .iter()
+            .map(|it| it.point["concurrency"].clone())
+            .collect();
+        assert_eq!(loads, [16, 32, 32, 64], "{again}");
+        let points = measured(&results);
+        assert_eq!(points[1].point, points[2].point, "{again}");
+        let doubts = results[2].doubts.iter().chain(&results[1].doubts);
+        let told = doubts.filter(|it| it.text.contains("measured twice"));
+        assert_eq!(told.count(), 2, "both are doubted: {again}");
+    }
+    // What else stands there is a setting.
+    let results = read("notes.md", &table("32 (bs 8)")).results;
+    let points = measured(&results);
+    assert_ne!(points[1].point, points[2].point);
 }

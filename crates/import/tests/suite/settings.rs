@@ -162,6 +162,42 @@ fn a_command_holds_for_the_tests_below_it_and_for_its_own_engine_and_model() {
 }
 
 #[test]
+fn a_command_below_a_heading_of_its_own_holds_for_what_is_beside_it_unless_something_differs() {
+    let ladder = |loads: [u32; 2]| {
+        let rows = loads.map(|load| format!("| {load} | {load}.5 | {load}00 |\n"));
+        format!(
+            "| 并发 | QPS | 吞吐(tok/s) |\n|---|---|---|\n{}\n",
+            rows.concat()
+        )
+    };
+    let notes = |beside: &str| {
+        let launch = "### 启动命令\n\n```\nvllm serve /w/Qwen2.5-7B --max-num-seqs 64\n```\n\n";
+        format!("# t\n\n## 部署\n\n{launch}{beside}")
+    };
+    let set = |beside: &str| -> Vec<bool> {
+        let results = of_notes(&notes(beside)).results;
+        results
+            .iter()
+            .map(|it| flags(it).contains("max-num-seqs"))
+            .collect()
+    };
+    let (low, high) = (ladder([4, 8]), ladder([16, 32]));
+    assert_eq!(set(&format!("### 结果\n\n{low}")), [true; 2]);
+    let two = format!("### 低并发\n\n{low}### 高并发\n\n{high}");
+    assert_eq!(set(&two), [true; 4]);
+    let again = format!("### 结果\n\n{low}### 关闭前缀缓存后\n\n{low}");
+    assert_eq!(
+        set(&again),
+        [false; 4],
+        "something was changed between them"
+    );
+    assert_eq!(set(&format!("### MindIE 结果\n\n{low}")), [false; 2]);
+    assert_eq!(set(&format!("### Qwen2.5-72B\n\n{low}")), [false; 2]);
+    let elsewhere = format!("## 另一台机器\n\n{low}");
+    assert_eq!(set(&elsewhere), [false; 2]);
+}
+
+#[test]
 fn results_are_selected_by_a_setting_by_any_of_its_spellings() {
     let text = format!(
         "## a\n\n`vllm serve m --max-num-seqs 16 --gpu-memory-utilization 0.90`\n\n{TABLE}\n\

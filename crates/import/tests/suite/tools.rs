@@ -235,6 +235,25 @@ fn mindie_tables_are_one_result_and_a_slash_is_unknown() {
 }
 
 #[test]
+fn mindies_mean_time_per_token_follows_from_its_other_means_and_says_so() {
+    let imported = fixture("mindie.txt");
+    let [result] = imported.results.as_slice() else {
+        panic!("{imported:?}")
+    };
+    let mean = |name: &str| at(result, &format!("/summary/{name}")).as_f64().unwrap();
+    let after = mean("latency/e2e_ms/mean") - mean("latency/ttft_ms/mean");
+    let expected = after / (mean("tokens/output_mean") - 1.0);
+    assert!((mean("latency/tpot_ms/mean") - expected).abs() < 1e-9);
+    let assumed: Vec<String> = (result.assumed.iter())
+        .map(|it| it.stated(Lang::En))
+        .collect();
+    assert!(
+        assumed.iter().any(|it| it.contains("TPOT is derived")),
+        "{assumed:?}"
+    );
+}
+
+#[test]
 fn mindie_tables_need_no_line_between_them() {
     let path = format!(
         "{}/../../fixtures/import/mindie.txt",

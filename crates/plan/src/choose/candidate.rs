@@ -286,6 +286,7 @@ impl<'a> Paces<'a> {
                 SloMetric::Tpot | SloMetric::Itl => tpot,
                 SloMetric::MaxGap => decode,
                 SloMetric::E2e | SloMetric::Job => self.prefill + self.output * tpot,
+                SloMetric::PerUser => self.prefill / self.output.max(1.0) + tpot,
             };
             seconds <= slo.limit.0.as_secs_f64()
         })

@@ -44,7 +44,7 @@ pub(super) fn worst(bounds: &[Bound], slo: &Slo) -> Option<f64> {
     let metric = match slo.metric {
         SloMetric::Ttft | SloMetric::FirstAnswer => MeanMetric::Ttft,
         SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => MeanMetric::Tpot,
-        SloMetric::E2e | SloMetric::Job => MeanMetric::E2e,
+        SloMetric::E2e | SloMetric::PerUser | SloMetric::Job => MeanMetric::E2e,
     };
     let wider = match slo.scope {
         SloScope::Mean => 1.0,

@@ -157,5 +157,6 @@ fn figure(metric: SloMetric, served: &Served) -> Option<f64> {
         SloMetric::Tpot | SloMetric::Itl => served.tpot_ms(),
         SloMetric::MaxGap => (served.chunks > 1).then_some(served.longest_gap as f64 * 1e-6),
         SloMetric::E2e | SloMetric::Job => served.latency_ms(),
+        SloMetric::PerUser => Some(served.latency_ms()? / f64::from(served.tokens.max(1))),
     }
 }

@@ -3,7 +3,7 @@
 use super::{Finding, FindingKind, axis_in_words, some};
 use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
-use inferometer_chart::measured::ladder::{LoadLadder, rates};
+use inferometer_chart::measured::ladder::{LoadLadder, UsualPrompts, rates};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
@@ -38,9 +38,17 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
     let rates = rates(ladder.axis, &ladder.points);
     let most = rates.iter().map(|(_, rates)| mean(rates));
     let most = most.fold(0.0, f64::max);
+    let measured = ladder.points.iter().flat_map(|row| row.summaries());
+    let usual = UsualPrompts::of(measured);
     let left_out = climbed(ladder).into_iter().filter_map(|(load, row)| {
-        let rate = row.tokens_per_s().filter(|rate| *rate > most)?;
-        let why = why_left_out(row)?.text(lang).to_owned();
+        let rate = row.tokens_per_s()?;
+        let has_others = row.shown().into_iter().any(|it| usual.are_not_those_of(it));
+        let why = if has_others {
+            Text::BecauseOtherPrompts
+        } else {
+            why_left_out(row).filter(|_| rate > most)?
+        };
+        let why = why.text(lang).to_owned();
         let values = [
             ("rate", number::grouped(rate, 1)),
             ("load", level(load)),

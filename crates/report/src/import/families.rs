@@ -2,6 +2,7 @@
 //! each other. Of the headings that tell groups apart, the one that names the engine is taken.
 
 use super::{ImportReport, ReportedResult};
+use inferometer_compare::are_other_lengths;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::CARDS;
@@ -26,6 +27,8 @@ pub(super) struct Member<'r> {
     pub rows: Vec<&'r ReportedResult<'r>>,
     /// Those of loads that were measured again with the same settings.
     again: Vec<&'r ReportedResult<'r>>,
+    /// Lengths that it states and others have measured alike: they tell no loads apart.
+    common: BTreeSet<&'static str>,
 }
 
 /// The families that differ in the heading that tells most.
@@ -113,6 +116,7 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 first: first.map(|place| report.results[*place].found),
                 rows,
                 again,
+                common: BTreeSet::new(),
             }
         };
         let mut family = Family {
@@ -120,6 +124,7 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
             members: groups.into_iter().map(member).collect(),
         };
         family.shorten_names();
+        family.find_common_lengths();
         family
     };
     let families = families.into_iter().map(family);
@@ -174,9 +179,35 @@ impl<'r> Member<'r> {
         std::iter::once(row).chain(again).collect()
     }
 
+    /// The load of one of its results, as the family's members share it.
+    pub(super) fn load(&self, row: &ReportedResult<'_>) -> Point {
+        let mut load = row.point();
+        (load.0).retain(|axis, _| !self.common.contains(axis.as_str()));
+        load
+    }
+
     pub(super) fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
         let mut rows = self.rows.iter();
-        rows.find(|row| row.point() == *wanted).copied()
+        rows.find(|row| self.load(row) == *wanted).copied()
+    }
+
+    /// The one length that all of its loads state; absent where they state several, or not all do.
+    fn stated(&self, axis: &str) -> Option<f64> {
+        let mut stated = self
+            .rows
+            .iter()
+            .map(|row| row.point().0.get(axis)?.as_f64());
+        let first = stated.next()??;
+        stated.all(|it| it == Some(first)).then_some(first)
+    }
+
+    /// Whether it names no length, and measured one like it everywhere.
+    fn measured_alike(&self, (axis, place): (&str, usize), length: f64) -> bool {
+        self.rows.iter().all(|row| {
+            let measured = row.lengths()[place];
+            let is_alike = measured.is_some_and(|it| !are_other_lengths(it, length));
+            is_alike && !row.point().0.contains_key(axis)
+        })
     }
 }
 
@@ -200,6 +231,26 @@ impl<'r> Family<'r> {
         }
     }
 
+    /// `1024` that a caption states, and prompts that were 1024 tokens long by a tool, are one load.
+    fn find_common_lengths(&mut self) {
+        const AXES: [(&str, usize); 2] = [("input_tokens", 0), ("output_tokens", 1)];
+        for axis in AXES {
+            let stated = self.measured().find_map(|it| it.stated(axis.0));
+            let Some(length) = stated else {
+                continue;
+            };
+            let states = |it: &Member<'_>| it.stated(axis.0) == Some(length);
+            let is_common = self
+                .measured()
+                .all(|it| states(it) || it.measured_alike(axis, length));
+            if is_common && !self.measured().all(states) {
+                for member in &mut self.members {
+                    member.common.insert(axis.0);
+                }
+            }
+        }
+    }
+
     /// Those that have results.
     pub(super) fn measured(&self) -> impl Iterator<Item = &Member<'r>> + Clone {
         self.members.iter().filter(|member| !member.rows.is_empty())
@@ -208,7 +259,9 @@ impl<'r> Family<'r> {
     /// Whether several have one result for each load, and a load in common.
     fn is_comparable(&self) -> bool {
         let loads = |member: &Member<'_>| -> BTreeSet<String> {
-            member.rows.iter().map(|it| it.point().key()).collect()
+            (member.rows.iter())
+                .map(|it| member.load(it).key())
+                .collect()
         };
         let all: Vec<BTreeSet<String>> = self.measured().map(loads).collect();
         let single =

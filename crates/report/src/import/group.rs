@@ -209,7 +209,8 @@ fn table(
         let value = |it: &ReportedResult<'_>| it.found.facts.get(fact).cloned().unwrap_or_default();
         let is_in_name = |(_, it): &Row<'_>| it.source_name().contains(&value(it));
         let is_told = are_alike && rows.iter().all(is_in_name);
-        if differ(rows, value) && !is_told {
+        // A load that failed is of one of them, too, though it has a table of its own.
+        if differ(&report.rows(group), value) && !is_told {
             columns.push(texts(Column::left(title.text(lang)), &value));
         }
     }

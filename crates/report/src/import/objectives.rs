@@ -2,7 +2,7 @@
 
 use super::families::is_repeat;
 use super::{ImportReport, ReportedResult};
-use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::{ObjectiveResult, SloResult};
 use inferometer_import::ImportedSummary;
 use inferometer_message::ImportText;
@@ -45,9 +45,16 @@ fn missed(report: &ImportReport<'_>, summary: &ImportedSummary, judged: &SloResu
         it.value_ms.is_some_and(|value| value > limit_ms)
     };
     let beyond = missed.iter().filter(is_beyond);
-    let beyond = beyond.filter_map(|(it, _)| {
-        let value = number::brief(it.value_ms?);
-        Some(format!("{} ({value} ms)", it.objective))
+    let beyond = beyond.filter_map(|(it, slo)| {
+        let ms = it.value_ms?;
+        let (value, unit) = slo
+            .speed_of(ms)
+            .map_or((ms, "ms"), |speed| (speed, "tok/s"));
+        Some(format!(
+            "{} ({} {unit})",
+            it.objective,
+            number::brief(value)
+        ))
     });
     let mut pieces: Vec<String> = beyond.collect();
     if pieces.len() < missed.len() {
@@ -68,10 +75,17 @@ pub(super) fn up_to(
     let mut objectives = report.objectives.iter();
     let of_every_request = objectives.find(|it| it.scope == SloScope::Request);
     if let Some(slo) = of_every_request.filter(|_| is_open) {
+        // Which end of speeds a percentile is of, tools do not agree on.
+        let stated = if slo.metric == SloMetric::PerUser {
+            vec![SloScope::Mean]
+        } else {
+            vec![SloScope::Percentile(99.0), SloScope::Mean]
+        };
+        let others = stated.into_iter().map(|scope| Slo { scope, ..*slo });
+        let others: Vec<String> = others.map(|slo| slo.to_string()).collect();
         let values = [
             ("objective", slo.to_string()),
-            ("metric", slo.metric.to_string()),
-            ("limit", slo.limit.to_string()),
+            ("others", others.join(" / ")),
         ];
         let remedy = ImportText::OfEveryRequest.with(lang, &values);
         said = PunctuationText::Semicolon.join(lang, &[said, remedy]);

@@ -171,7 +171,7 @@ impl<'r> Family<'r> {
             .collect();
         let most = |(member, count): (&'_ Member<'r>, f64)| {
             let sound = member.rows.iter().filter(|row| member.counts(row));
-            let rated = sound.filter_map(|row| Some((member.rate(row, unit)?, row.point())));
+            let rated = sound.filter_map(|row| Some((member.rate(row, unit)?, member.load(row))));
             let (most, load) = rated.max_by(|a, b| a.0.total_cmp(&b.0))?;
             Some((most / count, load, member.name.clone(), count))
         };
@@ -222,7 +222,7 @@ impl<'r> Family<'r> {
         };
         let best_of = |member: &Member<'r>| {
             let known = member.rows.iter();
-            let known = known.filter_map(|row| Some((sound(member, row)?, row.point())));
+            let known = known.filter_map(|row| Some((sound(member, row)?, member.load(row))));
             known.max_by(|a, b| a.0.total_cmp(&b.0))
         };
         let mut best: Vec<(&Member<'r>, (f64, Point))> = (self.members.iter())
@@ -244,6 +244,7 @@ impl<'r> Family<'r> {
             let unsure = is_less.then(|| unsure([*ahead, *member], &at, unit));
             let text = match unsure.flatten() {
                 Some(Unsure::Chance) => ImportText::PerhapsLessAt,
+                Some(Unsure::NotCounted) if most < rate * LARGE_LEAD => ImportText::PerhapsLessAt,
                 _ if is_less => ImportText::LessAt,
                 _ => ImportText::MostAt,
             };
@@ -296,13 +297,11 @@ impl<'r> Family<'r> {
     }
 
     fn table(&self, unit: Unit, lang: Lang) -> Table {
-        let mut loads: Vec<&ReportedResult<'_>> = Vec::new();
-        for row in self.members.iter().flat_map(|member| &member.rows) {
-            if loads.iter().all(|known| known.point() != row.point()) {
-                loads.push(row);
-            }
-        }
-        loads.sort_by(|a, b| a.point().order(&b.point()));
+        let all = self.members.iter();
+        let all = all.flat_map(|member| member.rows.iter().map(|row| member.load(row)));
+        let mut loads: Vec<Point> = all.collect();
+        loads.sort_by(|a, b| a.order(b).then_with(|| a.key().cmp(&b.key())));
+        loads.dedup();
         let mut columns = vec![Column::key(ImportText::Load.text(lang))];
         let titles = self
             .measured()
@@ -310,8 +309,7 @@ impl<'r> Family<'r> {
         columns.extend(titles.map(|title| Column::right(&title)));
         columns.push(Column::left(ImportText::Ahead.text(lang)));
         columns.push(Column::left(ImportText::AheadOf.text(lang)));
-        let line = |one: &ReportedResult<'_>| {
-            let load = one.point();
+        let line = |load: Point| {
             let at = Vec::from_iter(self.measured().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(self.in_brief(&load, lang))];
             let of_members = self.measured().zip(&at);
@@ -374,7 +372,7 @@ impl<'r> Family<'r> {
                     format!("+{} %", number::mean(100.0 * (ratio - 1.0)))
                 };
                 let ahead = format!("{} {by}", first.name);
-                let ahead = match unsure([first, second], &row.point(), unit) {
+                let ahead = match unsure([first, second], &first.load(row), unit) {
                     Some(Unsure::Chance) => {
                         ImportText::NotCertainlyAhead.with(lang, &[("ahead", ahead)])
                     }
@@ -419,6 +417,9 @@ fn more_requests(ranked: &[(&Member<'_>, f64, &ReportedResult<'_>)], lang: Lang)
 /// A lead that is told of results that do not say how many requests they are of.
 const LARGE_LEAD: f64 = 1.2;
 
+/// Fewest loads that together tell of one of them.
+const SEVERAL_LOADS: usize = 4;
+
 /// Why `compare` does not tell a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unsure {
@@ -427,13 +428,13 @@ enum Unsure {
     NotCounted,
 }
 
-/// Whether `compare` cannot tell two members apart at a load.
+/// Whether `compare` cannot tell that the second of two members is behind at a load.
 fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
     let side = |member: &Member<'_>| {
         let run = |row: &ReportedResult<'_>| {
             let summary = row.found.summary.as_ref()?.to_summary();
             let answered = row.found.summary.as_ref()?.requests.answered();
-            let run = RunSample::imported(row.found.tool.name(), row.point(), summary);
+            let run = RunSample::imported(row.found.tool.name(), member.load(row), summary);
             Some(RunSample { answered, ..run })
         };
         let rows = member.rows.iter().filter(|row| member.counts(row));
@@ -453,9 +454,18 @@ fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
         metrics: vec![metric],
         ..Settings::default()
     };
-    let rows = compare(&members.map(side), &settings).rows;
-    let mut rows = rows.iter().filter(|row| row.metric == metric);
+    let comparison = compare(&members.map(side), &settings);
+    let mut rows = comparison.rows.iter().filter(|row| row.metric == metric);
     let row = rows.find(|row| row.point == *at)?;
+    // What several loads show together holds for one that is as they are.
+    let together = comparison.pooled.first();
+    let is_told = together.is_some_and(|it| {
+        let is_alike = row.ratio.is_some_and(|ratio| ratio <= it.high);
+        it.verdict == Verdict::Worse && it.loads >= SEVERAL_LOADS && is_alike
+    });
+    if is_told {
+        return None;
+    }
     let is_counted = |member: &Member<'_>| {
         let summary = member.at(at).and_then(|row| row.found.summary.as_ref());
         summary.is_some_and(|summary| summary.requests.answered() > Some(0))

@@ -141,12 +141,15 @@ fn lacking(report: &RunReport<'_>, one: &ObjectiveResult) -> Option<(f64, u64)> 
 
 /// What was measured of an objective.
 pub(crate) fn seen(one: &ObjectiveResult, lang: Lang) -> String {
+    let slo = one.objective.parse::<Slo>().ok();
     match (one.value_ms, one.share) {
-        (Some(value), _) => number::whole_millis(value),
+        (Some(value), _) => match slo.and_then(|slo| slo.speed_of(value)) {
+            Some(speed) => format!("{} tok/s", number::brief(speed)),
+            None => number::whole_millis(value),
+        },
         (None, Some(share)) => {
-            let slo = one.objective.parse::<Slo>();
             let text = match slo {
-                Ok(slo) if slo.is_of_sessions() => VerdictText::ShareOfSessions,
+                Some(slo) if slo.is_of_sessions() => VerdictText::ShareOfSessions,
                 _ => VerdictText::ShareOfRequests,
             };
             text.with(lang, &[("share", number::percent(share))])

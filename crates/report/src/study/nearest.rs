@@ -78,6 +78,8 @@ fn is_share(slo: &Slo) -> bool {
 fn in_words(slo: &Slo, figure: f64) -> String {
     if is_share(slo) {
         format!("{} %", number::grouped(figure * 100.0, 1))
+    } else if let Some(speed) = slo.speed_of(figure) {
+        format!("{} tok/s", number::brief(speed))
     } else {
         format!("{} ms", number::brief(figure))
     }

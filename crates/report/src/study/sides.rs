@@ -2,7 +2,7 @@
 
 use super::trials::{few_samples, objective_heading, slo_figure, slo_heading, starred};
 use super::{StudyReport, changed, outcome};
-use inferometer_campaign::study::{FigurePair, TrialRow};
+use inferometer_campaign::study::{FigurePair, StudyResult, TrialRow};
 use inferometer_campaign::trial::Origin;
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_core::slo::SloScope;
@@ -90,8 +90,8 @@ pub(super) fn in_step(report: &StudyReport<'_>) -> Option<Pair> {
 }
 
 /// Why the default does not serve.
-pub(super) fn failure_of_default<'a>(report: &StudyReport<'a>) -> Option<&'a str> {
-    let mut trials = report.result.trials.iter();
+pub(super) fn failure_of_default(result: &StudyResult) -> Option<&str> {
+    let mut trials = result.trials.iter();
     let default = trials.find(|it| it.origin == Origin::Default)?;
     default.class.as_deref()
 }

@@ -6,7 +6,7 @@ use inferometer_campaign::study::TrialRow;
 use inferometer_campaign::trial::{Level, Origin};
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_chart::star;
-use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Latencies;
 use inferometer_message::StudyText;
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
@@ -176,9 +176,10 @@ pub(super) fn objective_heading(path: &str, lang: Lang) -> String {
 /// What an SLO limits, with its unit: `ttft.p99 ms`, or `ttft=1s %` for the share of requests.
 pub(super) fn slo_heading(slo: &Slo) -> String {
     let written = slo.to_string();
-    let (figure, _) = written.split_once('=').unwrap_or((&written, ""));
+    let (figure, _) = written.split_once(['>', '=']).unwrap_or((&written, ""));
     match slo.scope {
         SloScope::Request | SloScope::Session => format!("{written} %"),
+        _ if slo.metric == SloMetric::PerUser => format!("{figure} ms/token"),
         SloScope::Percentile(_) | SloScope::Mean => format!("{figure} ms"),
     }
 }

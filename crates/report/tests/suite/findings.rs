@@ -240,6 +240,35 @@ fn a_load_in_waves_or_with_failures_decides_no_saturation_and_is_not_the_best() 
 }
 
 #[test]
+fn loads_whose_prompts_are_of_another_length_are_no_part_of_a_ladder() {
+    let with_prompts = |rates: &[f64], lengths: &[f64]| {
+        let mut made = ladder(rates);
+        for (visited, length) in made.visited.iter_mut().zip(lengths) {
+            let summary = visited.summary.as_mut().unwrap();
+            summary.tokens.input_mean = Some(*length);
+            summary.requests.ok = 1000;
+        }
+        made.of(FindingKind::Knee)
+    };
+    // Shorter prompts made it faster, not the load.
+    let rates = [100.0, 200.0, 400.0, 790.0, 1500.0, 1605.0];
+    let short = [1024.0, 1024.0, 1024.0, 128.0, 128.0, 128.0];
+    assert!(with_prompts(&rates, &short).is_empty());
+    let one = [1024.0, 1040.0, 1010.0, 1024.0, 1024.0, 128.0];
+    let [rising] = with_prompts(&rates, &one).try_into().unwrap();
+    assert!(
+        rising.text.starts_with("none up to concurrency 16"),
+        "{rising:?}"
+    );
+    let told = "1,605.0 tok/s at 32 does not count: its prompts have another mean length";
+    assert!(rising.evidence.contains(told), "{rising:?}");
+    let rates = [100.0, 300.0, 500.0, 700.0, 800.0, 805.0];
+    let by_chance = [1024.0, 1060.0, 990.0, 1024.0, 1090.0, 1024.0];
+    let [knee] = with_prompts(&rates, &by_chance).try_into().unwrap();
+    assert!(knee.text.contains("(between 8 and 16)"), "{knee:?}");
+}
+
+#[test]
 fn no_knee_is_told_of_a_ladder_that_rises_or_is_invalid() {
     let [rising] = ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
         .of(FindingKind::Knee)

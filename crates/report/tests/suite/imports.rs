@@ -76,6 +76,52 @@ fn heat_maps_of_one_metric_give_a_value_one_colour() {
 }
 
 #[test]
+fn chinese_charts_name_the_lengths_in_chinese() {
+    let stored = grid(&["v1"]);
+    let mut shown = Vec::new();
+    for figure in figures(&ImportReport::new(&stored, None, Lang::Zh)) {
+        shown.push(figure.title.clone());
+        shown.extend(figure.footnotes.clone());
+        let panels = figure.panels.iter();
+        shown.extend(panels.flat_map(|it| &it.series).map(|it| it.name.clone()));
+    }
+    let shown = shown.join("\n");
+    assert!(shown.contains("输入长度 1000"), "{shown}");
+    for axis in ["input-chars", "ask-chars", "concurrency"] {
+        assert!(!shown.contains(axis), "{shown}");
+    }
+}
+
+#[test]
+fn a_grid_without_a_ladder_has_no_chart_of_dots() {
+    let cells = [
+        (1000, 500, 4),
+        (1000, 4000, 16),
+        (4000, 500, 16),
+        (4000, 4000, 4),
+    ];
+    let cell = |(input, ask, load): (usize, usize, usize)| {
+        format!(
+            "并发: {load}\n单个文本块长度: {input}\n生成文本长度: {ask}\nduration: 100\n\
+             completion-tokens/second: {}\nn-request: 100\nQPS: 1.0\n{}\n",
+            load * 10 + input / 1000,
+            "-".repeat(40)
+        )
+    };
+    let drawn = |cells: &[(usize, usize, usize)]| -> Vec<String> {
+        let log: String = cells.iter().map(|it| cell(*it)).collect();
+        let stored = stored(read("grid.log", &log));
+        let figures = figures(&ImportReport::new(&stored, None, Lang::En));
+        figures.into_iter().map(|figure| figure.id).collect()
+    };
+    let is_ladder = |id: &String| id.starts_with("ladder") || id.contains("throughput-latency");
+    assert!(!drawn(&cells).iter().any(is_ladder), "{:?}", drawn(&cells));
+    let again = cells.map(|(input, ask, load)| (input, ask, 2 * load));
+    let climbed = drawn(&[cells, again].concat());
+    assert!(climbed.iter().any(is_ladder), "{climbed:?}");
+}
+
+#[test]
 fn objectives_are_met_missed_or_not_stated() {
     let table = "| concurrency | QPS | TTFT p99 (ms) | TPOT p99 (ms) |\n|---|---|---|---|\n\
                  | 4 | 2.0 | 400 | 20 |\n| 8 | 3.0 | 600 | 30 |\n| 16 | 4.0 | 300 | - |\n";
@@ -556,10 +602,62 @@ fn groups_side_by_side_say_up_to_which_load_each_meets_the_objectives() {
     let open = shown("ttft=1s");
     for expected in [
         "MindIE: missed at c16; not stated at c8",
-        "ask for ttft.p99=1s or ttft.mean=1s",
+        "ask for ttft.p99=1s / ttft.mean=1s",
     ] {
         assert!(open.contains(expected), "{expected}\n{open}");
     }
+}
+
+#[test]
+fn memory_that_ran_out_is_told_with_the_template_of_its_block() {
+    let block = |load: u32, name: &str| {
+        format!(
+            "并发: {load}\n单个文本块长度: 4000\n生成文本长度: 500\nduration: 100\n\
+             completion-tokens/second: {load}{}\nn-request: 100\nQPS: 1.0\n{}\n",
+            name.len(),
+            "-".repeat(40)
+        )
+    };
+    let of_template = |name: &str| {
+        let blocks = block(4, name) + &block(8, name);
+        format!("prompt template: {name}\n{blocks}")
+    };
+    let failed = "chunk_size: 8000, generate_size: 500\n并发: 8\nCUDA out of memory. Tried to allocate 2.00 GiB\n";
+    let log = of_template("v1") + &of_template("longer") + failed;
+    let shown = as_markdown(&log, &[], Lang::En);
+    let mut rows = shown.lines().filter(|line| line.starts_with("| "));
+    let row = rows.find(|line| line.contains("out of memory"));
+    let row = row.unwrap_or_else(|| panic!("{shown}"));
+    for told in ["longer", "8000", "c8"] {
+        assert!(row.contains(told), "{told}: {row}");
+    }
+}
+
+#[test]
+fn a_length_that_a_caption_states_and_one_that_was_measured_are_one_load() {
+    let beside = |length: u32| {
+        let rows = |speeds: [u32; 2]| {
+            let [a, b] = speeds;
+            format!("| 8 | 2.0 | {a} | {length}.2 |\n| 16 | 3.0 | {b} | {length}.4 |\n\n")
+        };
+        let stated = "## vLLM\n\n### 输入 1024 输出 200\n\n| 并发 | QPS | 吞吐量(tok/s) |\n|---|---|---|\n\
+                      | 8 | 2.5 | 500 |\n| 16 | 3.5 | 700 |\n\n";
+        let measured = "## SGLang\n\n### 输出 200\n\n| 并发 | QPS | 吞吐量(tok/s) | 平均输入 token 数 |\n\
+                        |---|---|---|---|\n";
+        let notes = format!("# t\n\n{stated}{measured}{}", rows([400, 600]));
+        let shown = as_markdown(&notes, &[], Lang::En);
+        shown.split_once("Side by side").map(|it| it.1.to_owned())
+    };
+    let table = beside(1024).unwrap();
+    let row = table
+        .lines()
+        .find(|line| line.contains("500") && line.contains("400"));
+    assert!(row.is_some(), "{table}");
+    let other = beside(300).unwrap_or_default();
+    let row = other
+        .lines()
+        .find(|line| line.contains("| 500") && line.contains("400 "));
+    assert_eq!(row, None, "{other}");
 }
 
 #[test]

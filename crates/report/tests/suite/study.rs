@@ -267,7 +267,7 @@ fn invalid_trials_show_their_failed_requests_and_several_loads_their_figures() {
 fn the_chinese_report_has_no_english_headings() {
     let shown = sample().shown(Lang::Zh);
     assert!(
-        shown.contains("有提升") && shown.contains("全部试验"),
+        shown.contains("更好") && shown.contains("全部试验"),
         "{shown}"
     );
     assert!(!shown.contains("All trials"), "{shown}");

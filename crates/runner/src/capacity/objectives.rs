@@ -105,7 +105,7 @@ impl Watched {
                     ),
                     SloScope::Percentile(percent) => {
                         let name = slo.to_string();
-                        let name = name.split('=').next().unwrap_or_default().to_owned();
+                        let name = name.split(['>', '=']).next().unwrap_or_default().to_owned();
                         targets.push((name, percent / 100.0, vec![*slo]));
                     }
                     SloScope::Request | SloScope::Session => single.push(*slo),

@@ -117,6 +117,24 @@ fn percentile_objectives_judge_the_run_and_an_absent_metric_leaves_it_open() {
 }
 
 #[test]
+fn an_objective_of_a_users_speed_is_judged_by_the_speeds_that_are_stated() {
+    let speed = MadeUp::closed(8, 200).summary().speed;
+    let speed = speed.per_user_tokens_per_s.unwrap();
+    let judged =
+        |scope: &str, least: f64| objectives(&format!("slo = ['per_user{scope}={least}']"));
+    let mean = judged(".mean", 0.9 * speed.mean);
+    assert!((1e3 / mean.objectives[0].value_ms.unwrap() / speed.mean - 1.0).abs() < 0.01);
+    assert_eq!(judged(".mean", 1.1 * speed.mean).met, Some(false));
+    assert_eq!(judged(".p90", 0.5 * speed.min).met, Some(true));
+    assert_eq!(judged(".p90", 1.1 * speed.max).met, Some(false));
+    let each = judged("", 0.5 * speed.min);
+    assert!(
+        close(each.attainment, 199.0 / 200.0),
+        "one was cut: {each:?}"
+    );
+}
+
+#[test]
 fn a_percentile_counts_failed_requests_as_longer_than_any_limit() {
     let judged = |failed: usize, slo: &str| {
         let mut run = MadeUp::closed(8, 200);

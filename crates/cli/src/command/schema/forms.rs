@@ -109,7 +109,7 @@ pub struct ListedRun {
     /// `run`, `sweep`, `capacity`, `study`, `import`.
     kind: String,
     /// `valid`, `invalid`, `nothing-found`, `running`, `unfinished`, `damaged`, `newer`,
-    /// `foreign`, `doubtful`.
+    /// `foreign`, `doubtful`; of a comparison or a study what it found: `better`, `no-certain-gain` …
     state: String,
     /// The load in a few characters, or how many points, trials or results there are.
     load: String,

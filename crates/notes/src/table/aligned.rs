@@ -1,9 +1,9 @@
 //! Tables whose columns are set apart by spaces alone, as people type them and programs print them.
 
 use super::text_table::TextTable;
-use crate::label::{Field, label};
 use crate::notes::Notes;
-use crate::quantity::quantity;
+use inferometer_label::quantity::quantity;
+use inferometer_label::{Field, label};
 
 const FEWEST_COLUMNS: usize = 3;
 const MOST_COLUMNS: usize = 64;

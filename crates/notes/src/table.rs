@@ -11,10 +11,10 @@ mod text_table;
 
 use crate::notes::Notes;
 
-pub(crate) use separated::cells as separated_cells;
-pub(crate) use text_table::{BARS, TextTable};
+pub use separated::cells as separated_cells;
+pub use text_table::{BARS, TextTable};
 
-pub(crate) fn tables(notes: &Notes<'_>) -> Vec<TextTable> {
+pub fn tables(notes: &Notes<'_>) -> Vec<TextTable> {
     let mut tables = html::tables(notes);
     let spans: Vec<(usize, usize)> = tables
         .iter()

@@ -3,23 +3,23 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub(crate) struct Notes<'a> {
-    pub(crate) lines: Vec<&'a str>,
+pub struct Notes<'a> {
+    pub lines: Vec<&'a str>,
     /// Byte at which each line begins.
-    pub(crate) starts: Vec<usize>,
+    pub starts: Vec<usize>,
     taken: Vec<bool>,
     /// Spans of lines that are a result's and cannot be read.
-    pub(crate) failed: Vec<(usize, usize)>,
+    pub failed: Vec<(usize, usize)>,
     /// Tables of loads or lengths whose cells nobody knows, unless another reader takes them.
-    pub(crate) unknown: Vec<(usize, usize)>,
+    pub unknown: Vec<(usize, usize)>,
     /// What lines above tables that were read together say beside the names of their metrics.
-    pub(crate) captions: BTreeMap<usize, String>,
+    pub captions: BTreeMap<usize, String>,
     /// Lines of fenced text without a result, once the results are known.
-    pub(crate) code: Vec<bool>,
+    pub code: Vec<bool>,
 }
 
 impl<'a> Notes<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         let (mut lines, mut starts, mut at) = (Vec::new(), Vec::new(), 0);
         for line in text.split_inclusive('\n') {
             starts.push(at);
@@ -38,13 +38,13 @@ impl<'a> Notes<'a> {
         }
     }
 
-    pub(crate) fn line_of(&self, byte: usize) -> usize {
+    pub fn line_of(&self, byte: usize) -> usize {
         self.starts
             .partition_point(|start| *start <= byte)
             .saturating_sub(1)
     }
 
-    pub(crate) fn take(&mut self, (first, last): (usize, usize)) {
+    pub fn take(&mut self, (first, last): (usize, usize)) {
         let end = (last + 1).min(self.taken.len());
         if let Some(span) = self.taken.get_mut(first..end) {
             span.fill(true);
@@ -52,23 +52,23 @@ impl<'a> Notes<'a> {
     }
 
     /// Takes lines of a result that cannot be read.
-    pub(crate) fn fail(&mut self, lines: (usize, usize)) {
+    pub fn fail(&mut self, lines: (usize, usize)) {
         self.take(lines);
         self.failed.push(lines);
     }
 
-    pub(crate) fn is_taken(&self, line: usize) -> bool {
+    pub fn is_taken(&self, line: usize) -> bool {
         self.taken.get(line).copied().unwrap_or(true)
     }
 
     /// A line without quote marks, bullets and what a logger puts in front.
-    pub(crate) fn bare(&self, line: usize) -> &'a str {
+    pub fn bare(&self, line: usize) -> &'a str {
         self.lines.get(line).map_or("", |text| bare(text))
     }
 }
 
 /// Letters and digits of full width as plain ones, and the signs inside such numbers: `３．５％`.
-pub(crate) fn plain_width(text: &str) -> Cow<'_, str> {
+pub fn plain_width(text: &str) -> Cow<'_, str> {
     let is_wide = |c: char| matches!(c, '\u{ff0c}' | '\u{ff0e}' | '\u{ff05}' | '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ');
     if !text.contains(is_wide) {
         return Cow::Borrowed(text);
@@ -89,7 +89,7 @@ pub(crate) fn plain_width(text: &str) -> Cow<'_, str> {
 }
 
 /// Takes off quote marks, bullets and what a logger puts in front.
-pub(crate) fn bare(text: &str) -> &str {
+pub fn bare(text: &str) -> &str {
     let mut text = text.trim().trim_start_matches('\u{feff}').trim_start();
     loop {
         let mut marks = ["> ", "- ", "* ", "+ ", "• ", "· ", "(EngineCore)"].iter();

@@ -2,10 +2,10 @@
 //! spreadsheet.
 
 use super::text_table::{BARS, TextTable};
-use crate::label::Stat;
-use crate::label::{Field, label};
 use crate::notes::Notes;
-use crate::quantity::quantity;
+use inferometer_label::Stat;
+use inferometer_label::quantity::quantity;
+use inferometer_label::{Field, label};
 
 /// Names of metrics that make lines a table of results.
 const LEAST_NAMES: usize = 2;
@@ -83,7 +83,7 @@ fn is_of_results<R: Iterator<Item = Vec<String>>>(
 }
 
 /// Cells of a line; a separator in quotes is part of a cell.
-pub(crate) fn cells(text: &str, separator: char) -> Vec<String> {
+pub fn cells(text: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     let mut chars = text.chars().peekable();

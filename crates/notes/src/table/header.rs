@@ -1,7 +1,7 @@
 //! Headers of several lines as one.
 
-use crate::label::Stat;
-use crate::quantity::Unit;
+use inferometer_label::Stat;
+use inferometer_label::quantity::Unit;
 
 /// The rows with the first `height` of them as one, and with them the rows below that hold
 /// nothing but statistics and units.

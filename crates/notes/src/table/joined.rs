@@ -1,8 +1,8 @@
 //! Several numbers in one cell: `TTFT p50 / p99` over `38 / 61` are two columns.
 
-use crate::label::Stat;
-use crate::label::{Field, label};
-use crate::quantity::{Unit, quantity};
+use inferometer_label::Stat;
+use inferometer_label::quantity::{Unit, quantity};
+use inferometer_label::{Field, label};
 
 /// Makes a column, or a row, of each number where names and cells are joined alike.
 pub(super) fn take_apart(rows: &mut Vec<Vec<String>>) {

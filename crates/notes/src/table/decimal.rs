@@ -1,6 +1,6 @@
 //! Numbers whose decimal sign is a comma: `0,25`, `1.210,5`.
 
-use crate::quantity::quantity;
+use inferometer_label::quantity::quantity;
 
 /// Writes the numbers of a table with points, if commas are its decimal signs: some number can
 /// be read in no other way, and none has a point before fewer or more than three digits.
