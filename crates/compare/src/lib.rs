@@ -39,7 +39,7 @@ use between::between;
 use compared::{Compared, judged};
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
-use repeated::Repeats;
+use repeated::{Repeats, loads_of_tests};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::VariantArray as _;
@@ -438,13 +438,14 @@ fn against(
             point: (*point).clone(),
         }));
     }
+    let of_tests = loads_of_tests(&points_a, &points_b);
     let mut compared = Vec::new();
     for (point, runs_a) in &points_a {
         let Some(at) = partner(&points_b, point) else {
             continue;
         };
         let runs_b = &points_b[at].1;
-        let repeats = Repeats::around(point, &points_a, &points_b);
+        let repeats = Repeats::around(point, &of_tests);
         let load = Compared::of(point, runs_a, runs_b, settings, &repeats);
         let reasons = why_not::reasons(point, names, runs_a, runs_b, load.primary);
         let is_sound = reasons.is_empty();

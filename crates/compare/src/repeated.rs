@@ -4,6 +4,7 @@ use super::pairing::by_point;
 use super::{Group, Metric, RunSample, Settings};
 use inferometer_core::point::Point;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What decides where the settings name nothing: the first that all repeats have.
 const USUAL: [Metric; 3] = [
@@ -63,8 +64,8 @@ fn are_of_another(runs: &[&RunSample]) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repeats<'a> {
     /// Those of the load that is asked about, which counts them itself.
-    own: Vec<Vec<&'a RunSample>>,
-    others: Vec<Vec<&'a RunSample>>,
+    own: Vec<&'a [&'a RunSample]>,
+    others: Vec<&'a [&'a RunSample]>,
     /// Other loads with one result on each side.
     single: Vec<[&'a RunSample; 2]>,
 }
@@ -95,28 +96,56 @@ impl Scatter {
 
 type Loads<'a> = [(&'a Point, Vec<&'a RunSample>)];
 
+/// One load, as far as each side has results of it.
+pub(crate) struct LoadOfTest<'a> {
+    test: Option<&'a str>,
+    key: String,
+    sides: [&'a [&'a RunSample]; 2],
+}
+
+/// All loads of two sides, gathered once: every load asks for those of its test.
+pub(crate) fn loads_of_tests<'a>(a: &'a Loads<'a>, b: &'a Loads<'a>) -> Vec<LoadOfTest<'a>> {
+    let mut others: BTreeMap<String, &(&Point, Vec<&RunSample>)> =
+        b.iter().map(|load| (load.0.key(), load)).collect();
+    let mut gathered: Vec<LoadOfTest<'a>> = (a.iter())
+        .map(|(point, runs)| {
+            let key = point.key();
+            let beside = others.remove(&key).map_or(&[][..], |(_, runs)| runs);
+            LoadOfTest {
+                test: point.group(),
+                key,
+                sides: [runs, beside],
+            }
+        })
+        .collect();
+    gathered.extend(others.into_iter().map(|(key, (point, runs))| LoadOfTest {
+        test: point.group(),
+        key,
+        sides: [&[], runs],
+    }));
+    gathered
+}
+
 impl<'a> Repeats<'a> {
     /// Those of the test that a load is of, figures alone.
-    pub(crate) fn around(point: &Point, a: &Loads<'a>, b: &Loads<'a>) -> Self {
+    pub(crate) fn around(point: &Point, loads: &[LoadOfTest<'a>]) -> Self {
         let mut found = Repeats::default();
-        let is_of_test = |other: &Point| other.group() == point.group();
-        for (other, runs) in a.iter().chain(b) {
-            if is_of_test(other) && runs.len() > 1 && are_of_another(runs) {
-                let list = if other.key() == point.key() {
-                    &mut found.own
-                } else {
-                    &mut found.others
-                };
-                list.push(runs.clone());
+        let key = point.key();
+        for load in loads.iter().filter(|load| load.test == point.group()) {
+            let is_here = load.key == key;
+            for runs in load.sides {
+                if runs.len() > 1 && are_of_another(runs) {
+                    let list = if is_here {
+                        &mut found.own
+                    } else {
+                        &mut found.others
+                    };
+                    list.push(runs);
+                }
             }
-        }
-        for (other, runs) in a {
-            let beside = b.iter().find(|(it, _)| it.key() == other.key());
-            let single = (is_of_test(other) && other.key() != point.key()).then_some(runs);
-            if let (Some([a]), Some([b])) = (
-                single.map(Vec::as_slice),
-                beside.map(|(_, runs)| runs.as_slice()),
-            ) && are_of_another(&[a, b])
+            if let [&[a], &[b]] = load.sides
+                && !is_here
+                && are_of_another(&[a, b])
             {
                 found.single.push([a, b]);
             }
@@ -131,8 +160,8 @@ impl<'a> Repeats<'a> {
             let value = metric.of(&run.summary).filter(|it| *it > 0.0)?;
             Some(value.ln())
         };
-        let logs = |runs: &Vec<&RunSample>| Vec::from_iter(runs.iter().filter_map(log));
-        let is_apart = |runs: &Vec<&RunSample>| {
+        let logs = |runs: &[&RunSample]| Vec::from_iter(runs.iter().filter_map(log));
+        let is_apart = |runs: &&[&RunSample]| {
             let logs = logs(runs);
             let high = logs.iter().copied().reduce(f64::max);
             let low = logs.iter().copied().reduce(f64::min);
