@@ -1,60 +1,249 @@
-//! The bytes of requests that are made ahead of need: bounded together while they wait to be sent,
-//! and used again once they were.
+//! Requests that are made ahead of need: a queue from a maker to its worker, bounded in number and
+//! bytes, and buffers that are used again once their request was sent.
 
+use crate::setup::PreparedRequest;
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
 
-/// The requests of one worker that wait to be sent, as their maker sees them.
-pub(crate) struct Ahead {
+/// What may wait together. One request always may, however long it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    pub requests: usize,
     /// Of those that wait, and again of buffers that are spare.
-    most_bytes: usize,
+    pub bytes: usize,
+}
+
+/// A worker that waits for requests which are made quickly gets so many at once: to wake it for
+/// each costs more than to make one.
+const BURST: usize = 16;
+/// Making one quickly takes at most this long.
+const QUICK: Duration = Duration::from_micros(25);
+
+/// The maker's end and the worker's.
+pub(crate) fn queue(most: Most) -> (Made, Requests) {
+    let queue = Arc::new(Queue {
+        most,
+        state: Mutex::default(),
+        room: Condvar::new(),
+    });
+    let spare = Arc::new(SpareBuffers {
+        most_bytes: most.bytes,
+        state: Mutex::default(),
+    });
+    let made = Made {
+        queue: Arc::clone(&queue),
+        spare,
+        last: Instant::now(),
+    };
+    (made, Requests(queue))
+}
+
+struct Queue {
+    most: Most,
     state: Mutex<State>,
-    less: Condvar,
+    /// The maker waits for it.
+    room: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    waiting_bytes: usize,
-    spare: Vec<Vec<u8>>,
-    spare_bytes: usize,
+    requests: VecDeque<PreparedRequest>,
+    bytes: usize,
+    maker_sleeps: bool,
+    /// That of the worker, while it waits.
+    worker: Option<Waker>,
+    /// No more will come.
+    is_over: bool,
+    /// Nobody wants them any more.
+    unwanted: bool,
 }
 
-impl Ahead {
-    pub(crate) fn new(most_bytes: usize) -> Arc<Self> {
-        Arc::new(Ahead {
-            most_bytes,
-            state: Mutex::default(),
-            less: Condvar::new(),
-        })
+impl State {
+    fn is_full(&self, most: Most) -> bool {
+        let waiting = self.requests.len();
+        waiting > 0 && (waiting >= most.requests || self.bytes >= most.bytes)
     }
 
+    /// Whether a maker that sleeps should go on: when half is sent, since to be woken for each
+    /// request would cost both threads a system call for each.
+    fn has_room(&self, most: Most) -> bool {
+        let waiting = self.requests.len();
+        let is_half = waiting <= most.requests / 2 && self.bytes <= most.bytes / 2;
+        !self.is_full(most) && (is_half || waiting <= 1)
+    }
+}
+
+impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that holds the lock can panic halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
+    fn wake_maker(&self, mut state: MutexGuard<'_, State>) {
+        if std::mem::take(&mut state.maker_sleeps) {
+            drop(state);
+            self.room.notify_one();
+        }
+    }
+}
+
+fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that holds a lock can panic halfway.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wake(worker: Option<Waker>) {
+    if let Some(worker) = worker {
+        worker.wake();
+    }
+}
+
+/// The maker's end. When it goes, no more will come.
+pub(crate) struct Made {
+    queue: Arc<Queue>,
+    spare: Arc<SpareBuffers>,
+    /// When the last one was made.
+    last: Instant,
+}
+
+impl Made {
     /// Empty bytes, in a buffer that served before if there is one.
-    pub(crate) fn bytes(self: &Arc<Self>) -> RequestBytes {
-        let mut state = self.state();
-        let buffer = state.spare.pop().unwrap_or_default();
-        state.spare_bytes -= buffer.capacity();
-        drop(state);
+    pub fn bytes(&self) -> RequestBytes {
         RequestBytes {
-            buffer,
-            waits: false,
-            home: Some(Arc::clone(self)),
+            buffer: self.spare.take(),
+            home: Some(Arc::clone(&self.spare)),
         }
     }
 
-    /// Whether no further request need be made now. One always may wait, however long it is.
-    pub(crate) fn is_full(&self) -> bool {
-        self.state().waiting_bytes >= self.most_bytes
+    /// Whether no further request need be made now.
+    pub fn is_full(&self) -> bool {
+        self.queue.state().is_full(self.queue.most)
     }
 
-    pub(crate) fn wait_until_less(&self) {
-        let mut state = self.state();
-        while state.waiting_bytes >= self.most_bytes {
-            state = (self.less.wait(state)).unwrap_or_else(PoisonError::into_inner);
+    pub fn wait_for_room(&self) {
+        let mut state = self.queue.state();
+        wake(state.worker.take());
+        while !state.has_room(self.queue.most) && !state.unwanted {
+            state.maker_sleeps = true;
+            state = (self.queue.room.wait(state)).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.maker_sleeps = false;
+    }
+
+    /// Hands a request on; false if nobody wants it.
+    pub fn push(&mut self, request: PreparedRequest) -> bool {
+        let now = Instant::now();
+        let is_quick = now.duration_since(std::mem::replace(&mut self.last, now)) <= QUICK;
+        let mut state = self.queue.state();
+        if state.unwanted {
+            return false;
+        }
+        state.bytes += request.bytes.len();
+        state.requests.push_back(request);
+        let worker = if is_quick && state.requests.len() < BURST {
+            None
+        } else {
+            state.worker.take()
+        };
+        drop(state);
+        wake(worker);
+        true
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        state.is_over = true;
+        let worker = state.worker.take();
+        drop(state);
+        wake(worker);
+    }
+}
+
+/// The worker's end.
+pub struct Requests(Arc<Queue>);
+
+impl Requests {
+    /// Requests that are all there already.
+    pub fn ready(requests: impl IntoIterator<Item = PreparedRequest>) -> Requests {
+        let (mut made, ready) = queue(Most {
+            requests: usize::MAX,
+            bytes: usize::MAX,
+        });
+        for request in requests {
+            made.push(request);
+        }
+        ready
+    }
+
+    /// The next one; absent if no more will come.
+    pub async fn next(&mut self) -> Option<PreparedRequest> {
+        poll_fn(|context| {
+            let mut state = self.0.state();
+            let Some(request) = state.requests.pop_front() else {
+                if state.is_over {
+                    return Poll::Ready(None);
+                }
+                state.worker = Some(context.waker().clone());
+                return Poll::Pending;
+            };
+            state.bytes -= request.bytes.len();
+            if state.has_room(self.0.most) {
+                self.0.wake_maker(state);
+            }
+            Poll::Ready(Some(request))
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+impl Requests {
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.state().requests.len()
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.unwanted = true;
+        let unsent = std::mem::take(&mut state.requests);
+        self.0.wake_maker(state);
+        drop(unsent);
+    }
+}
+
+struct SpareBuffers {
+    most_bytes: usize,
+    state: Mutex<Buffers>,
+}
+
+#[derive(Default)]
+struct Buffers {
+    empty: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl SpareBuffers {
+    fn take(&self) -> Vec<u8> {
+        let mut state = locked(&self.state);
+        let buffer = state.empty.pop().unwrap_or_default();
+        state.bytes -= buffer.capacity();
+        buffer
+    }
+
+    fn put(&self, mut buffer: Vec<u8>) {
+        let mut state = locked(&self.state);
+        let bytes = state.bytes + buffer.capacity();
+        if bytes <= self.most_bytes {
+            buffer.clear();
+            state.bytes = bytes;
+            state.empty.push(buffer);
         }
     }
 }
@@ -63,36 +252,12 @@ impl Ahead {
 #[derive(Default)]
 pub struct RequestBytes {
     buffer: Vec<u8>,
-    /// Counted among those that wait.
-    waits: bool,
-    home: Option<Arc<Ahead>>,
+    home: Option<Arc<SpareBuffers>>,
 }
 
 impl RequestBytes {
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
-    }
-
-    /// Begins to wait.
-    pub(crate) fn enqueue(&mut self) {
-        if let Some(home) = &self.home {
-            home.state().waiting_bytes += self.buffer.len();
-            self.waits = true;
-        }
-    }
-
-    /// The worker has taken the request.
-    pub(crate) fn dequeue(&mut self) {
-        if let Some(home) = self.home.as_ref().filter(|_| self.waits) {
-            self.waits = false;
-            let mut state = home.state();
-            let was_full = state.waiting_bytes >= home.most_bytes;
-            state.waiting_bytes -= self.buffer.len();
-            drop(state);
-            if was_full {
-                home.less.notify_one();
-            }
-        }
     }
 }
 
@@ -106,16 +271,8 @@ impl Deref for RequestBytes {
 
 impl Drop for RequestBytes {
     fn drop(&mut self) {
-        self.dequeue();
-        let Some(home) = self.home.take() else {
-            return;
-        };
-        let mut state = home.state();
-        let spare_bytes = state.spare_bytes + self.buffer.capacity();
-        if spare_bytes <= home.most_bytes {
-            self.buffer.clear();
-            state.spare_bytes = spare_bytes;
-            state.spare.push(std::mem::take(&mut self.buffer));
+        if let Some(home) = self.home.take() {
+            home.put(std::mem::take(&mut self.buffer));
         }
     }
 }
@@ -123,57 +280,133 @@ impl Drop for RequestBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setup::RequestPlace;
+    use inferometer_core::record::{Record, Stage};
+    use std::pin::pin;
+    use std::task::Context;
 
-    fn waiting(ahead: &Arc<Ahead>, length: usize) -> RequestBytes {
-        let mut bytes = ahead.bytes();
+    fn request(made: &Made, length: usize) -> PreparedRequest {
+        let mut bytes = made.bytes();
         bytes.buffer().resize(length, 7);
-        bytes.enqueue();
-        bytes
+        PreparedRequest {
+            record: Record::default(),
+            bytes,
+            route: 0,
+            place: RequestPlace {
+                session: 0,
+                turn: 0,
+                turns: 1,
+                index: 0,
+                stage: Stage::Measured,
+            },
+            cancel_after: None,
+            said: None,
+        }
+    }
+
+    fn push(made: &mut Made, length: usize) {
+        let request = request(made, length);
+        assert!(made.push(request));
+    }
+
+    fn most(requests: usize, bytes: usize) -> Most {
+        Most { requests, bytes }
+    }
+
+    /// What the worker gets without waiting; absent if it would have to.
+    fn taken(requests: &mut Requests) -> Option<Option<PreparedRequest>> {
+        match pin!(requests.next()).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(request) => Some(request),
+            Poll::Pending => None,
+        }
     }
 
     #[test]
-    fn what_waits_is_bounded_by_its_bytes_and_one_may_always_wait() {
-        let ahead = Ahead::new(100);
-        let first = waiting(&ahead, 5_000);
-        assert!(ahead.is_full());
-        drop(first);
-        assert!(!ahead.is_full(), "one that is given up waits no longer");
-        let mut queue: Vec<RequestBytes> = (0..10).map(|_| waiting(&ahead, 10)).collect();
-        assert!(ahead.is_full());
-        queue[0].dequeue();
-        assert!(!ahead.is_full());
-        ahead.wait_until_less();
-        queue[0].dequeue();
-        assert_eq!(ahead.state().waiting_bytes, 90, "one leaves only once");
+    fn what_waits_is_bounded_by_its_number_and_bytes_and_one_may_always_wait() {
+        let (mut made, mut requests) = queue(most(20, 100));
+        push(&mut made, 5_000);
+        assert!(made.is_full());
+        taken(&mut requests);
+        (0..9).for_each(|_| push(&mut made, 10));
+        assert!(!made.is_full());
+        push(&mut made, 10);
+        assert!(made.is_full(), "by its bytes");
+        while taken(&mut requests).is_some() {}
+        (0..20).for_each(|_| push(&mut made, 0));
+        assert!(made.is_full(), "by its number");
     }
 
     #[test]
-    fn a_maker_that_waits_is_woken_when_the_worker_takes_one() {
-        let ahead = Ahead::new(100);
-        let mut long = waiting(&ahead, 200);
-        let maker = {
-            let ahead = Arc::clone(&ahead);
-            std::thread::spawn(move || ahead.wait_until_less())
+    fn a_maker_sleeps_until_half_of_what_waited_is_sent() {
+        let (mut made, mut requests) = queue(most(8, 1_000));
+        (0..8).for_each(|_| push(&mut made, 10));
+        let mut room_after = || {
+            taken(&mut requests);
+            requests.0.state().has_room(requests.0.most)
         };
-        long.dequeue();
-        maker.join().unwrap();
+        let rooms: Vec<bool> = (0..8).map(|_| room_after()).collect();
+        assert_eq!(rooms, [false, false, false, true, true, true, true, true]);
+        // Where two fill everything, the maker goes on beside the last.
+        (0..2).for_each(|_| push(&mut made, 700));
+        assert!(room_after());
+    }
+
+    #[test]
+    fn a_maker_that_sleeps_is_woken_by_the_worker_that_takes_one_or_goes() {
+        for goes in [false, true] {
+            let (mut made, mut requests) = queue(most(100, 100));
+            push(&mut made, 200);
+            let maker = std::thread::spawn(move || {
+                made.wait_for_room();
+                let next = request(&made, 1);
+                made.push(next)
+            });
+            while !requests.0.state().maker_sleeps {
+                std::thread::yield_now();
+            }
+            if goes {
+                drop(requests);
+            } else {
+                taken(&mut requests);
+            }
+            assert_eq!(maker.join().unwrap(), !goes, "nobody wants it then");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_waits_gets_every_request_and_is_told_of_the_end() {
+        for slowly in [false, true] {
+            let (mut made, mut requests) = queue(most(1_000, 1_000_000));
+            let maker = std::thread::spawn(move || {
+                for length in 0..200 {
+                    if slowly {
+                        std::thread::sleep(QUICK);
+                    }
+                    push(&mut made, length);
+                }
+            });
+            for length in 0..200 {
+                assert_eq!(requests.next().await.unwrap().bytes.len(), length);
+            }
+            assert!(requests.next().await.is_none());
+            maker.join().unwrap();
+        }
     }
 
     #[test]
     fn buffers_serve_again_as_far_as_they_do_not_hold_much_memory() {
-        let ahead = Ahead::new(2_000);
-        let place = |bytes: &RequestBytes| bytes.as_ptr();
-        let first = waiting(&ahead, 1_000);
-        let was = place(&first);
+        let (made, _requests) = queue(most(1_000, 2_000));
+        let first = request(&made, 1_000);
+        let was = first.bytes.as_ptr();
         drop(first);
-        let again = waiting(&ahead, 900);
-        assert_eq!(place(&again), was);
-        let many: Vec<RequestBytes> = (0..100).map(|_| waiting(&ahead, 100)).collect();
-        drop((many, again, waiting(&ahead, 5_000)));
-        let state = ahead.state();
-        let held: usize = state.spare.iter().map(Vec::capacity).sum();
-        assert_eq!(held, state.spare_bytes);
+        let again = request(&made, 900);
+        assert_eq!(again.bytes.as_ptr(), was);
+        let many: Vec<PreparedRequest> = (0..100).map(|_| request(&made, 100)).collect();
+        drop((many, again, request(&made, 5_000)));
+        let state = locked(&made.spare.state);
+        let held: usize = state.empty.iter().map(Vec::capacity).sum();
+        assert_eq!(held, state.bytes);
         assert!((1_000..=2_000).contains(&held), "{held}");
-        assert!(state.spare.iter().all(|spare| spare.is_empty()));
+        assert!(state.empty.iter().all(Vec::is_empty));
     }
 }

@@ -1,5 +1,9 @@
 //! Recording to disk on a thread of its own, so that it never blocks the receive path.
 
+mod kept;
+
+pub use kept::{Kept, RecordBatches};
+
 use crate::api::AnswerText;
 use crate::clock::lower_priority;
 use crate::refusal;
@@ -64,7 +68,7 @@ impl AnswerFile {
 
 /// Writes entries to the journal until every sender is gone.
 pub struct Recorder {
-    thread: JoinHandle<Result<(), StorageError>>,
+    thread: JoinHandle<Result<Option<RecordBatches>, StorageError>>,
     ending: Arc<AtomicBool>,
 }
 
@@ -94,8 +98,9 @@ impl Recorder {
         (Recorder { thread, ending }, sender)
     }
 
-    /// Writes what has come so far and ends, even if a worker that hangs still holds a sender.
-    pub fn finish(self) -> Result<(), StorageError> {
+    /// Writes what has come so far and ends, even if a worker that hangs still holds a sender. Gives
+    /// all records that the journal has, where they are few enough.
+    pub fn finish(self) -> Result<Option<RecordBatches>, StorageError> {
         self.ending.store(true, Ordering::Release);
         self.thread.join().expect("the recorder does not panic")
     }
@@ -109,8 +114,9 @@ fn record(
     mut answers: Option<AnswerFile>,
     ending: &AtomicBool,
     on_trouble: impl FnOnce(),
-) -> Result<(), StorageError> {
+) -> Result<Option<RecordBatches>, StorageError> {
     lower_priority();
+    let mut kept = Kept::default();
     // A full disk ends recording with an error, but the channel is emptied to the end, so
     // that memory does not fill as well.
     let mut trouble = None;
@@ -133,6 +139,7 @@ fn record(
                     watch(record);
                 }
                 trouble = trouble.or(journal.append(&entry).err());
+                kept.take(entry);
             }
             Ok(_) => {}
             Err(state) => {
@@ -143,7 +150,7 @@ fn record(
                     trouble = answers.writer.flush().err();
                 }
                 if state == TryRecvError::Disconnected || last {
-                    return trouble.map_or(Ok(()), Err);
+                    return trouble.map_or_else(|| Ok(kept.all()), Err);
                 }
                 std::thread::sleep(FLUSH_EVERY);
             }

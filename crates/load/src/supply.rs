@@ -1,17 +1,16 @@
 //! The requests of a load, made ahead of need: which sessions each worker sends, and the threads
 //! that make them.
 
-use crate::ahead::Ahead;
+use crate::ahead::Made;
 use crate::clock::lower_priority;
 use crate::connect::Transport;
 use crate::plan::{LoadPlan, Part, Rhythm};
-use crate::setup::{PreparedRequest, RequestPlace, Setup};
+use crate::setup::{RequestPlace, Setup};
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::Offset;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use tokio::sync::mpsc;
 
 /// What a maker makes: first turns of sessions, with their due times.
 pub(crate) type FirstTurns = Box<dyn Iterator<Item = (RequestPlace, Option<Offset>)> + Send>;
@@ -88,28 +87,26 @@ fn sessions<T: Transport + Send + Sync>(
 pub(crate) fn make<T: Transport + Send + Sync>(
     setup: &Setup<T>,
     share: FirstTurns,
-    to_worker: &mpsc::Sender<PreparedRequest>,
-    ahead: &Arc<Ahead>,
+    mut made: Made,
     first: usize,
-    made: Option<Sender<()>>,
+    tell: Option<Sender<()>>,
 ) {
     lower_priority();
     let tell = || {
-        if let Some(made) = &made {
-            let _ = made.send(());
+        if let Some(tell) = &tell {
+            let _ = tell.send(());
         }
     };
     for (number, (place, due)) in share.enumerate() {
-        let is_full = ahead.is_full();
+        let is_full = made.is_full();
         if number == first || is_full {
             tell();
         }
         if is_full {
-            ahead.wait_until_less();
+            made.wait_for_room();
         }
-        let mut request = setup.prepare_in(ahead.bytes(), place, due, &[]);
-        request.bytes.enqueue();
-        if to_worker.blocking_send(request).is_err() {
+        let request = setup.prepare_in(made.bytes(), place, due, &[]);
+        if !made.push(request) {
             return;
         }
     }
@@ -120,12 +117,13 @@ pub(crate) fn make<T: Transport + Send + Sync>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ahead::{Most, Requests, queue};
     use crate::api::{BodyTemplates, CHAT, RequestOptions};
     use crate::clock::Clock;
     use crate::exchange::Timeouts;
     use crate::failure::failure;
     use crate::plan::{Schedule, Share};
-    use crate::setup::{Job, Jobs, Route, WARMUP_SESSION};
+    use crate::setup::{Job, Jobs, PreparedRequest, Route, WARMUP_SESSION};
     use inferometer_core::content::Content;
     use inferometer_core::record::{Failure, FailureClass, Phase};
     use inferometer_core::work::{Conversation, History};
@@ -218,12 +216,19 @@ mod tests {
         part: Part,
         most_bytes: usize,
         made: Option<Sender<()>>,
-    ) -> mpsc::Receiver<PreparedRequest> {
-        let (to_worker, requests) = mpsc::channel(1_000);
+    ) -> Requests {
+        let (to_worker, requests) = queue(Most {
+            requests: 1_000,
+            bytes: most_bytes,
+        });
         let share = share(&setup, plan, Stage::Measured, part);
-        let ahead = Ahead::new(most_bytes);
-        std::thread::spawn(move || make(&setup, share, &to_worker, &ahead, 1_000, made));
+        std::thread::spawn(move || make(&setup, share, to_worker, 1_000, made));
         requests
+    }
+
+    fn next(requests: &mut Requests) -> Option<PreparedRequest> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(requests.next())
     }
 
     /// Everything that so many ranks make, each with so many workers: bytes and due times by
@@ -244,7 +249,7 @@ mod tests {
                     workers,
                 };
                 let mut requests = made_for(Arc::clone(setup), plan, part, 1 << 30, None);
-                while let Some(request) = requests.blocking_recv() {
+                while let Some(request) = next(&mut requests) {
                     let made = (request.bytes.to_vec(), request.record.due);
                     let before = all.insert(request.record.index, made);
                     assert!(before.is_none(), "no request is made twice");
@@ -330,12 +335,11 @@ mod tests {
         told.recv().unwrap();
         let mut longest = 0;
         for index in 0..100 {
-            longest = longest.max(requests.len());
-            let mut request = requests.blocking_recv().unwrap();
+            longest = longest.max(requests.waiting());
+            let request = next(&mut requests).unwrap();
             assert_eq!(request.record.index, index);
-            request.bytes.dequeue();
         }
         assert!(longest <= 5, "{longest} of more than 2,000 bytes each");
-        assert!(requests.blocking_recv().is_none());
+        assert!(next(&mut requests).is_none());
     }
 }

@@ -9,6 +9,7 @@ use self::gate::Gate;
 pub use self::gate::{Stop, Window};
 use self::tasks::{Counted, Tasks};
 use crate::absence::Absence;
+pub use crate::ahead::Requests;
 use crate::clock::thread_cpu_time;
 use crate::connect::Transport;
 use crate::exchange::ExchangeContext;
@@ -23,14 +24,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::LocalRuntime;
-use tokio::sync::{Mutex, Semaphore, mpsc, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 pub struct LoadShare {
     pub pacing: Pacing,
     /// Sent until the window opens; absent where it is open from the beginning.
-    pub warmup: Option<mpsc::Receiver<PreparedRequest>>,
+    pub warmup: Option<Requests>,
     /// Sent from then on: the measured requests, then those that hold the load.
-    pub requests: mpsc::Receiver<PreparedRequest>,
+    pub requests: Requests,
     pub start: Offset,
     pub hold: Hold,
     /// What measured answers get once sending has ended.
@@ -304,8 +305,8 @@ impl<T: Transport> Worker<T> {
 
 /// The requests of a worker, made ahead of need.
 struct Supply {
-    warmup: Option<mpsc::Receiver<PreparedRequest>>,
-    requests: mpsc::Receiver<PreparedRequest>,
+    warmup: Option<Requests>,
+    requests: Requests,
 }
 
 impl Supply {
@@ -313,17 +314,14 @@ impl Supply {
     async fn next(&mut self, gate: &Gate) -> Option<PreparedRequest> {
         if let Some(warmup) = &mut self.warmup {
             if gate.is_shut()
-                && let Some(mut request) = warmup.recv().await
+                && let Some(request) = warmup.next().await
                 && gate.is_shut()
             {
-                request.bytes.dequeue();
                 return Some(request);
             }
             self.warmup = None;
         }
-        let mut request = self.requests.recv().await?;
-        request.bytes.dequeue();
-        Some(request)
+        self.requests.next().await
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::{Context as _, RunnerError, bail};
 pub use ranks::{follow, streams};
 pub use reach::look_at;
 pub use simulate::{computed, device, simulate, simulated_host};
-use stored::read_checked_and_seal;
+use stored::{AfterLoad, read_and_seal_after};
 pub use stored::{ReadFor, Reading, read, read_and_seal, records};
 
 use crate::certificate;
@@ -54,7 +54,7 @@ use reach::{health_timeouts, look, timeouts};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use texts::{Texts, Verdicts};
+use texts::Texts;
 use traces::Traces;
 use watch::MetricsSearch;
 
@@ -82,7 +82,7 @@ impl Measured {
         scenario: Scenario,
         environment: Environment,
         ending: Ending,
-        verdicts: &Verdicts,
+        after: AfterLoad,
         lang: Lang,
     ) -> Result<Measured, RunnerError> {
         let context = RunContext {
@@ -91,7 +91,7 @@ impl Measured {
             ending: &ending,
             lang,
         };
-        let reading = read_checked_and_seal(&directory, &context, verdicts)?;
+        let reading = read_and_seal_after(&directory, &context, after)?;
         let summary = reading.folded.summary(lang);
         directory.write_summary(&summary)?;
         Ok(Measured {
@@ -112,7 +112,7 @@ impl Measured {
             self.scenario,
             self.environment,
             ending,
-            &Verdicts::default(),
+            AfterLoad::default(),
             lang,
         )
     }
@@ -132,12 +132,12 @@ pub fn measure(
     let directory = &loaded.directory;
     if let Crew::Lead { leader, .. } = crew {
         ranks::collect(leader, directory, &mut loaded.ending)?;
+        loaded.after.records = None;
     }
     directory.write_ending(&loaded.ending)?;
-    let mut verdicts = Verdicts::default();
     if let Some(texts) = loaded.texts.take() {
         let (found, trouble) = texts.finish(directory, &loaded.workload)?;
-        verdicts = found;
+        loaded.after.verdicts = found;
         if let Some(trouble) = trouble {
             observer.notice(trouble);
         }
@@ -147,7 +147,7 @@ pub fn measure(
         loaded.scenario,
         loaded.environment,
         loaded.ending,
-        &verdicts,
+        loaded.after,
         session.lang,
     )?;
     observer.event(Event::Measured);
@@ -161,6 +161,7 @@ struct Loaded {
     environment: Environment,
     ending: Ending,
     texts: Option<Texts>,
+    after: AfterLoad,
     workload: Arc<Workload>,
 }
 
@@ -407,7 +408,7 @@ fn load_point(
         // Where not even that can be kept, the run is told as one that was killed.
         let _ = directory.write_unwritten();
     }
-    recorded.with_context(|| {
+    let records = recorded.with_context(|| {
         let report = format!("inferometer report {}", directory.path().display());
         format!("the run ended early, since its records could not be written; `{report}` shows those that were")
     })?;
@@ -417,6 +418,10 @@ fn load_point(
         environment,
         ending,
         texts,
+        after: AfterLoad {
+            records,
+            ..AfterLoad::default()
+        },
         workload,
     })
 }

@@ -6,8 +6,9 @@ use super::probe::{ProbeOutcome, least_independent};
 use super::stored::LongRun;
 use super::tier::Tier;
 
-/// A run that has less than this part of what its queue asks for saw one mood of it, mostly a calm
-/// one, since it began idle: it does not count together with others.
+/// A run that has less than this part of what the queue asks for saw one mood of it, mostly a calm
+/// one, since it began idle: it does not count together with others, unless it speaks against the
+/// level.
 pub(super) const SHORTEST_PART: f64 = 0.25;
 
 /// A long run with what it says: its objectives are met or not, or that is not shown.
@@ -36,22 +37,47 @@ fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
         .filter(|level| misses(*level));
     let lowest_missed = missed.reduce(f64::min);
     let one = |run: &&ProbeOutcome| {
-        let here = at(run.level);
+        let here = Together::all(at(run.level));
         let speaks = |other: &&&ProbeOutcome| {
-            let worth = other.worth.as_ref();
-            let least = worth.map_or(f64::INFINITY, |worth| SHORTEST_PART * worth.for_queue);
             let is_below = lowest_missed.is_none_or(|missed| other.level < missed);
-            other.level >= run.level && is_below && other.requests as f64 >= least
+            other.level >= run.level && is_below
         };
-        let all: Vec<&ProbeOutcome> = runs.iter().filter(speaks).copied().collect();
-        match (tier.is_met(run), here.len()) {
-            (Some(is_met), 1) => alone(run, Some(is_met), tier),
+        let all = Together::of(runs.iter().filter(speaks).copied(), tier);
+        match tier.is_met(run) {
+            Some(is_met) if here.runs.len() == 1 => alone(run, Some(is_met), 0.0, tier),
             _ if misses(run.level) => together(run, &here, Some(false), tier),
-            (is_met, _) if all.len() < 2 => alone(run, is_met, tier),
+            is_met if all.runs.len() < 2 => alone(run, is_met, here.for_queue, tier),
             _ => together(run, &all, None, tier),
         }
     };
     runs.iter().map(one).collect()
+}
+
+/// Runs that are looked at together.
+struct Together<'a> {
+    runs: Vec<&'a ProbeOutcome>,
+    /// Least requests beside the memory of the queue. It is one queue, and the run that saw most of
+    /// it knows best: to a run that was calm throughout, its own memory seems short.
+    for_queue: f64,
+}
+
+impl<'a> Together<'a> {
+    fn all(runs: Vec<&'a ProbeOutcome>) -> Self {
+        let worths = runs.iter().filter_map(|run| run.worth.as_ref());
+        let for_queue = worths.map(|worth| worth.for_queue).fold(0.0, f64::max);
+        Together { runs, for_queue }
+    }
+
+    /// Those that count.
+    fn of(runs: impl Iterator<Item = &'a ProbeOutcome>, tier: &Tier) -> Self {
+        let mut found = Together::all(runs.collect());
+        let least = SHORTEST_PART * found.for_queue;
+        (found.runs).retain(|run| {
+            let is_long = run.worth.is_some() && run.requests as f64 >= least;
+            is_long || tier.seems_met(run) == Some(false)
+        });
+        found
+    }
 }
 
 /// The one to go by. One that carries a claim stands, whatever ended a later one; and so does one
@@ -75,8 +101,11 @@ fn strongest(runs: &[Told], least: u64) -> Option<LongRun> {
         .map(|(_, run)| *run)
 }
 
-fn alone(run: &ProbeOutcome, is_met: Option<bool>, tier: &Tier) -> Told {
+/// What one run says of its level, whose queue asks for so many requests.
+fn alone(run: &ProbeOutcome, is_met: Option<bool>, for_queue: f64, tier: &Tier) -> Told {
     let (within, asked) = worst(&[run], tier);
+    let lacks = Some(for_queue.ceil() as u64).filter(|least| run.requests < *least);
+    let is_met = is_met.filter(|is_met| !is_met || lacks.is_none());
     let told = LongRun {
         level: run.level,
         offered: run.offered_instead(),
@@ -86,16 +115,16 @@ fn alone(run: &ProbeOutcome, is_met: Option<bool>, tier: &Tier) -> Told {
         within,
         asked,
         met: is_met == Some(true),
-        needs: run.needs.filter(|_| is_met.is_none()),
+        needs: run.needs.max(lacks).filter(|_| is_met.is_none()),
     };
     (is_met, told)
 }
 
 /// What several runs say of the level of one of them, where it is not known that they miss.
-fn together(run: &ProbeOutcome, all: &[&ProbeOutcome], known: Option<bool>, tier: &Tier) -> Told {
+fn together(run: &ProbeOutcome, these: &Together<'_>, known: Option<bool>, tier: &Tier) -> Told {
+    let all = these.runs.as_slice();
     let requests: u64 = all.iter().map(|run| run.requests).sum();
     let worths = || all.iter().filter_map(|run| run.worth.as_ref());
-    let for_queue = worths().map(|worth| worth.for_queue).fold(0.0, f64::max);
     let for_share = |(place, &(at, share)): (usize, &(usize, f64))| {
         let met: u64 = all.iter().map(|run| run.met[at]).sum();
         let missed = requests.saturating_sub(met) as f64 / requests.max(1) as f64;
@@ -103,7 +132,7 @@ fn together(run: &ProbeOutcome, all: &[&ProbeOutcome], known: Option<bool>, tier
         effects.fold(1.0, f64::max) * least_independent(missed, 1.0 - share)
     };
     let targets = tier.targets.iter().enumerate();
-    let needs = targets.map(for_share).fold(for_queue, f64::max);
+    let needs = targets.map(for_share).fold(these.for_queue, f64::max);
     let is_open = known.is_none() && needs.is_finite();
     let met = is_open && needs <= requests as f64;
     let (within, asked) = worst(all, tier);

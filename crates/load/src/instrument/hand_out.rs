@@ -1,7 +1,7 @@
 //! The beginning of a load: each worker gets its part, and threads that make its requests.
 
 use super::Instrument;
-use crate::ahead::Ahead;
+use crate::ahead::{Most, queue};
 use crate::plan::{LoadPlan, Part, Rhythm};
 use crate::supply::{make, share};
 use crate::worker::{LoadShare, Pacing, Window};
@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, watch};
 
-/// Requests of each worker that are made ahead of need: at most this many, and about this many bytes.
-const AHEAD: usize = 1024;
-const AHEAD_BYTES: usize = 16 << 20;
+/// Requests of each worker that are made ahead of need.
+const MOST_AHEAD: Most = Most {
+    requests: 1024,
+    bytes: 16 << 20,
+};
 
 /// Requests of each worker that are made before the load begins.
 const FIRST_MADE: usize = 32;
@@ -50,13 +52,12 @@ impl Instrument {
         };
         let mut makers = Vec::new();
         let mut supply = |stage: Stage, worker: u64, made: Option<Sender<()>>| {
-            let (to_worker, requests) = mpsc::channel(AHEAD);
-            let ahead = Ahead::new(AHEAD_BYTES);
+            let (to_worker, requests) = queue(MOST_AHEAD);
             let mine = share(&self.setup, &plan, stage, part(worker));
             let setup = Arc::clone(&self.setup);
             let maker = std::thread::Builder::new()
                 .name("maker".into())
-                .spawn(move || make(&setup, mine, &to_worker, &ahead, FIRST_MADE, made))
+                .spawn(move || make(&setup, mine, to_worker, FIRST_MADE, made))
                 .expect("the system gives a thread");
             makers.push(maker);
             requests

@@ -15,10 +15,8 @@ use inferometer_load::flight::Sink;
 use inferometer_load::live::StageCounters;
 use inferometer_load::pace::Pacer;
 use inferometer_load::recorder::RecorderMessage;
-use inferometer_load::setup::{
-    Job, Jobs, PreparedRequest, RequestPlace, Route, Setup, WARMUP_SESSION,
-};
-use inferometer_load::worker::{LoadShare, Pacing, Stop, Window, Worker};
+use inferometer_load::setup::{Job, Jobs, RequestPlace, Route, Setup, WARMUP_SESSION};
+use inferometer_load::worker::{LoadShare, Pacing, Requests, Stop, Window, Worker};
 use inferometer_store::journal::Entry;
 use inferometer_text::secret::Secrets;
 use std::cell::RefCell;
@@ -27,7 +25,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::LocalSet;
 
 thread_local! {
@@ -275,7 +273,7 @@ impl Bed {
 
     fn part(&self, pacing: Pacing, due: &[Option<Offset>]) -> LoadShare {
         // All requests are ready, so that paused time does not run ahead of a thread.
-        let (sender, requests) = mpsc::channel(due.len().max(1));
+        let mut requests = Vec::new();
         for (index, due) in (0u64..).zip(due) {
             let talks = self.setup.conversation.is_some();
             let turns = if talks { Questions.turns(index) } else { 1 };
@@ -286,13 +284,12 @@ impl Bed {
                 index: index * u64::from(turns),
                 stage: Stage::Measured,
             };
-            let request = self.setup.prepare(place, *due, &[]);
-            assert!(sender.try_send(request).is_ok());
+            requests.push(self.setup.prepare(place, *due, &[]));
         }
         LoadShare {
             pacing,
             warmup: None,
-            requests,
+            requests: Requests::ready(requests),
             start: Offset(0),
             hold: Hold::None,
             drain: None,
@@ -774,8 +771,8 @@ async fn a_conversation_that_is_stopped_sends_no_further_turn() {
 }
 
 /// Requests of the warm-up, ready to be sent.
-fn warmup(bed: &Bed, due: &[Option<Offset>]) -> mpsc::Receiver<PreparedRequest> {
-    let (sender, requests) = mpsc::channel(due.len());
+fn warmup(bed: &Bed, due: &[Option<Offset>]) -> Requests {
+    let mut requests = Vec::new();
     for (index, due) in (0u64..).zip(due) {
         let place = RequestPlace {
             session: index,
@@ -784,9 +781,9 @@ fn warmup(bed: &Bed, due: &[Option<Offset>]) -> mpsc::Receiver<PreparedRequest> 
             index,
             stage: Stage::Warmup,
         };
-        assert!(sender.try_send(bed.setup.prepare(place, *due, &[])).is_ok());
+        requests.push(bed.setup.prepare(place, *due, &[]));
     }
-    requests
+    Requests::ready(requests)
 }
 
 fn stages(records: &[Record]) -> Vec<(Stage, u64)> {

@@ -10,7 +10,7 @@ pub use computable::check_computable;
 use self::load::{Sent, VirtualLoad};
 use self::prompt_tokens::{asked, hashed, media_of_row, seconds_of, tokens_of};
 use super::plan::planned;
-use super::texts::Verdicts;
+use super::stored::AfterLoad;
 use super::{Measured, PREFLIGHT_SESSION, Point};
 use crate::error::{Context as _, RunnerError, bail};
 use crate::host;
@@ -33,6 +33,7 @@ use inferometer_core::units::Offset;
 use inferometer_core::work::{Follows, History};
 use inferometer_engine::Failure as EngineDeath;
 use inferometer_load::preflight::ANSWER_TOKENS;
+use inferometer_load::recorder::{Kept, RecordBatches};
 use inferometer_load::setup::{Jobs, RequestPlace};
 use inferometer_sim::Death;
 use inferometer_sim::engine::{Engine, Request, block_hashes, virtual_time};
@@ -43,6 +44,7 @@ use inferometer_store::error::StorageError;
 use inferometer_store::journal::{Entry, Header, JournalWriter};
 use inferometer_store::run_dir::RunDir;
 use inferometer_workload::{Prompt, Sketch, Workload};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -98,6 +100,7 @@ pub fn simulate(
     let directory = RunDir::create(out)?;
     let mut records = RecordsInOrder {
         journal: directory.start_journal(&Header::new(planned.requests))?,
+        kept: Kept::default(),
         work: &work,
         waiting: Vec::new(),
         failed: None,
@@ -161,7 +164,7 @@ pub fn simulate(
         },
         ..Ending::default()
     };
-    records.finish(unended, death.as_ref())?;
+    let records = records.finish(unended, death.as_ref())?;
     let scenario = without_secrets(scenario.clone())?;
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
@@ -171,7 +174,10 @@ pub fn simulate(
         scenario,
         environment,
         ending,
-        &Verdicts::default(),
+        AfterLoad {
+            records,
+            ..AfterLoad::default()
+        },
         session.lang,
     )?;
     Ok(Computed { measured, death })
@@ -403,6 +409,7 @@ fn probe(launch: &Launch, api: Api) -> Probe {
 /// numbers.
 struct RecordsInOrder<'a> {
     journal: JournalWriter,
+    kept: Kept,
     work: &'a VirtualWork<'a>,
     /// Those of the last moment.
     waiting: Vec<(Served, Sent)>,
@@ -427,10 +434,11 @@ impl RecordsInOrder<'_> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_by_key(ended);
         for (served, sent) in waiting.drain(..) {
-            let record = self.record(&served, &sent, death);
+            let entry = Entry::End(Cow::Owned(self.record(&served, &sent, death)));
             if self.failed.is_none() {
-                self.failed = self.journal.append(&Entry::end(&record)).err();
+                self.failed = self.journal.append(&entry).err();
             }
+            self.kept.take(entry);
         }
         self.waiting = waiting;
     }
@@ -440,11 +448,12 @@ impl RecordsInOrder<'_> {
         mut self,
         unended: Vec<(Served, Sent)>,
         death: Option<&EngineDeath>,
-    ) -> Result<(), RunnerError> {
+    ) -> Result<Option<RecordBatches>, RunnerError> {
         self.waiting.extend(unended);
         self.write(death);
         self.failed.map_or(Ok(()), Err)?;
-        Ok(self.journal.flush()?)
+        self.journal.flush()?;
+        Ok(self.kept.all())
     }
 
     fn record(&self, served: &Served, sent: &Sent, death: Option<&EngineDeath>) -> Record {

@@ -10,6 +10,7 @@ use inferometer_analysis::fold::{Folded, Folding};
 use inferometer_analysis::trace::RunTrace;
 use inferometer_core::record::Record;
 use inferometer_core::server::{Sample, Spans};
+use inferometer_load::recorder::RecordBatches;
 use inferometer_store::error::StorageError;
 use inferometer_store::run_dir::{Parts, Records, RunDir, Seal};
 use std::panic::resume_unwind;
@@ -70,41 +71,70 @@ pub fn read(
             return Ok(said.beside(folding.finish(context), trace, &[], 0, context));
         }
     }
-    let no_seal = None;
-    pass(
-        directory,
-        context,
-        no_seal,
-        &Verdicts::default(),
-        &said,
-        purpose,
-    )
+    let source = Source::Stored(directory.records()?);
+    pass(source, context, None, &Verdicts::default(), &said, purpose)
+}
+
+/// What a run that has just ended leaves beside its files.
+#[derive(Default)]
+pub(super) struct AfterLoad {
+    /// What the check of answers said.
+    pub verdicts: Verdicts,
+    /// All its records, where they are still in memory.
+    pub records: Option<RecordBatches>,
 }
 
 /// Reads the records of a run that has just ended, while they become Parquet.
 pub fn read_and_seal(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, RunnerError> {
-    read_checked_and_seal(directory, context, &Verdicts::default())
+    read_and_seal_after(directory, context, AfterLoad::default())
 }
 
-/// The same with what the check of answers said.
-pub(super) fn read_checked_and_seal(
+pub(super) fn read_and_seal_after(
     directory: &RunDir,
     context: &RunContext<'_>,
-    verdicts: &Verdicts,
+    after: AfterLoad,
 ) -> Result<Reading, RunnerError> {
     let (seal, said) = (directory.begin_seal()?, Said::of(directory)?);
-    pass(directory, context, seal, verdicts, &said, ReadFor::Pictures)
+    let source = match after.records {
+        Some(batches) => Source::Kept(batches.into_iter()),
+        None => Source::Stored(directory.records()?),
+    };
+    let pictures = ReadFor::Pictures;
+    pass(source, context, seal, &after.verdicts, &said, pictures)
+}
+
+/// Where the records of a run come from.
+enum Source {
+    Stored(Records),
+    Kept(std::vec::IntoIter<Vec<Record>>),
+}
+
+impl Source {
+    /// The next of them; none after the last.
+    fn batch(&mut self) -> Result<Vec<Record>, StorageError> {
+        match self {
+            Source::Stored(records) => records.take(BATCH).collect(),
+            Source::Kept(batches) => Ok(batches.next().unwrap_or_default()),
+        }
+    }
+
+    /// Lines of a journal that could not be read so far.
+    fn damaged_lines(&self) -> u64 {
+        match self {
+            Source::Stored(records) => records.damage().lines,
+            Source::Kept(_) => 0,
+        }
+    }
 }
 
 fn pass(
-    directory: &RunDir,
+    source: Source,
     context: &RunContext<'_>,
     seal: Option<Seal>,
     verdicts: &Verdicts,
     said: &Said,
     purpose: ReadFor,
 ) -> Result<Reading, RunnerError> {
-    let records = directory.records()?;
     let (back, used) = channel();
     let mut readers = Vec::new();
     let mut passing = || {
@@ -119,7 +149,7 @@ fn pass(
     let to_keep = said.is_explained(context).then(&mut passing);
     drop(back);
     let (folded, trace, damaged_lines, kept) = thread::scope(|scope| {
-        let reader = scope.spawn(move || hand_out(records, verdicts, &readers, &used));
+        let reader = scope.spawn(move || hand_out(source, verdicts, &readers, &used));
         let trace = to_trace.map(|(mut trace, batches)| {
             scope.spawn(move || {
                 batches.each(|record| trace.add(record));
@@ -282,17 +312,17 @@ impl Passing {
 /// Hands the records to all; one that has gone away gets no more. Returns the lines of a journal
 /// that could not be read.
 fn hand_out(
-    mut records: Records,
+    mut source: Source,
     verdicts: &Verdicts,
     to: &[SyncSender<Batch>],
     used: &Receiver<Batch>,
 ) -> Result<u64, StorageError> {
     loop {
         used.try_iter().for_each(drop);
-        let mut batch: Vec<Record> = (&mut records).take(BATCH).collect::<Result<_, _>>()?;
+        let mut batch = source.batch()?;
         batch.iter_mut().for_each(|record| verdicts.apply(record));
         if batch.is_empty() {
-            return Ok(records.damage().lines);
+            return Ok(source.damaged_lines());
         }
         let batch = Arc::new(batch);
         for reader in to {
@@ -382,7 +412,8 @@ mod tests {
         let said = Said::of(&directory).unwrap();
         let verdicts = Verdicts::default();
         let pictures = ReadFor::Pictures;
-        let stream = pass(&directory, &context, None, &verdicts, &said, pictures).unwrap();
+        let stored = Source::Stored(directory.records().unwrap());
+        let stream = pass(stored, &context, None, &verdicts, &said, pictures).unwrap();
         let json = |reading: &Reading| {
             serde_json::to_string_pretty(&reading.folded.summary(Lang::En)).unwrap()
         };
