@@ -47,6 +47,8 @@ mod own;
 mod percentiles;
 mod python_object;
 mod read;
+mod remarks;
+mod remeasured;
 mod requests;
 mod result;
 mod rounding;
