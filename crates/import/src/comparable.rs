@@ -170,7 +170,17 @@ fn all_in<'a>(
 ) -> Vec<Placed<'a>> {
     let measured = (group.members.iter().copied())
         .filter(|place| results[*place].summary.is_some() && repeats[*place].is_none());
-    measured.map(|place| (place, &results[place])).collect()
+    let measured: Vec<Placed<'_>> = measured.map(|place| (place, &results[place])).collect();
+    // What its author doubts is not held against anything where he measured it again.
+    let key = |found: &ImportedResult| (name(group, found), setting(found));
+    let is_trusted = |found: &ImportedResult| {
+        found.said_doubtful.is_none() && found.summary.as_ref().is_some_and(|it| it.valid)
+    };
+    let trusted = measured.iter().filter(|(_, found)| is_trusted(found));
+    let trusted: BTreeSet<_> = trusted.map(|(_, found)| key(found)).collect();
+    let counts =
+        |(_, found): &Placed<'_>| found.said_doubtful.is_none() || !trusted.contains(&key(found));
+    measured.into_iter().filter(counts).collect()
 }
 
 fn with_points<'a>(group: &ResultGroup, measured: Vec<Placed<'a>>) -> Vec<MeasuredResult<'a>> {

@@ -318,6 +318,8 @@ impl ImportDoubt {
             } => [lower, upper]
                 .map(|it| format!("latency.{metric}.{it}"))
                 .into(),
+            // All begin with nothing.
+            ImportDoubt::SaidDoubtful { .. } => vec![String::new()],
             _ => Vec::new(),
         }
     }

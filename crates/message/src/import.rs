@@ -45,7 +45,7 @@ inferometer_text::texts! {
         CountContradicting => "contradicting table rows: {count}", "与结果块不符的表格行 {count} 个";
         CountResults => "results: {count}", "结果 {count} 个";
         CountOfWhich => "{results}, of which {kinds}", "{results}，其中{kinds}";
-        WithoutBad => "{name}, {count} invalid or failing left out", "{name}（不含 {count} 个无效或有失败的结果）";
+        WithoutBad => "{name}, {count} invalid, failing or doubted left out", "{name}（不含 {count} 个无效、有失败或存疑的结果）";
         NoSuchColumns => "no result has {columns}; there are: {available}", "没有结果包含 {columns}；可选：{available}";
         CountRepeated => "repeated in tables: {count}", "表格中重复 {count} 个";
         CountInvalid => "invalid: {count}", "无效 {count} 个";
@@ -109,6 +109,7 @@ inferometer_text::texts! {
         OtherInputs => "not comparable: input {a} against {b}", "不可比：输入 {a} 对 {b}";
         NotCounted => "has failures, answers of other lengths, is invalid or is doubted by its author: not counted among the best", "有失败请求、回答长度不符、无效或作者存疑：不计入最佳";
         OtherPrompts => "{points}: prompts of another mean length than most have, which is other work", "{points}：平均输入长度与多数结果不同，工作量不可比";
+        LengthsNotStated => "{names}: lengths are not stated, and taken to be those of the others", "{names}：未写明长度，按与其他组相同处理";
         OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";
         LeastLatency => "Lowest mean latency", "最低平均时延";
         InvalidResults => "Invalid results", "无效结果";

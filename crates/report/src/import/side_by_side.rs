@@ -102,6 +102,7 @@ impl<'r> Family<'r> {
         let mut pairs = Vec::from_iter(self.most(unit, lang));
         pairs.extend(self.within_objectives(report));
         pairs.extend(self.lengths(unit, lang));
+        pairs.extend(self.lengths_not_stated(lang));
         pairs.extend(self.other_cards(lang));
         pairs.extend(self.per_card(unit, lang));
         pairs.extend(self.in_brackets(lang));
@@ -295,6 +296,13 @@ impl<'r> Family<'r> {
         let lengths = PunctuationText::Comma.join(lang, &Vec::from_iter(lengths));
         let text = ImportText::OtherLengths.with(lang, &[("lengths", lengths)]);
         Some(Pair::new(ImportText::Lengths.text(lang), text))
+    }
+
+    fn lengths_not_stated(&self, lang: Lang) -> Option<Pair> {
+        let names = self.without_lengths();
+        let listed = PunctuationText::Comma.join(lang, &names);
+        let text = ImportText::LengthsNotStated.with(lang, &[("names", listed)]);
+        (!names.is_empty()).then(|| Pair::new(ImportText::Lengths.text(lang), text))
     }
 
     fn table(&self, unit: Unit, lang: Lang) -> Table {
