@@ -67,7 +67,7 @@ fn a_section_that_is_called_a_repeat_repeats_the_one_beside_it() {
     }
     // Right below what it repeats, and with the same headings inside.
     let text = format!("# n\n## vLLM 7B\n{first}### 复测\n{second}");
-    assert_eq!(points(&text), [twice.clone()]);
+    assert_eq!(points(&text), std::slice::from_ref(&twice));
     let third = ladder(&ROWS.map(|(load, speed, it)| (load, 2 * speed + 9, it)));
     let text = format!(
         "# n\n## vLLM\n### 7B\n{first}### 14B\n{other}## vLLM retest\n### 7B\n{second}### 14B\n{third}"
