@@ -3,10 +3,10 @@
 use crate::announced::is_announcement;
 use crate::block::{Entry, entries};
 use crate::context::memory_gib;
+use crate::doubt_words::doubt_said;
 use crate::group::load;
 use crate::label::Field;
 use crate::quantity::{count, leading_number, number};
-use crate::remarks::doubt_said;
 use crate::remeasured;
 use crate::result::{ImportedResult, Tool};
 use crate::section;

@@ -27,6 +27,7 @@ mod cross_check;
 mod crossed_table;
 mod doubt;
 mod doubt_texts;
+mod doubt_words;
 mod evalscope_database;
 mod evalscope_table;
 mod facts;
