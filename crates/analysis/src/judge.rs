@@ -402,8 +402,19 @@ impl Case<'_> {
             return Some(Doubt::RampInside { over_ms });
         }
         let answers = self.summary.requests.ok;
-        let expected = answers >= self.thresholds.steady_requests;
+        let expected = answers >= self.thresholds.steady_requests && !self.is_short_open_loop();
         (expected && self.summary.steady.is_none()).then_some(Doubt::NoSteadyState { answers })
+    }
+
+    /// Whether arrivals came for too few mean answers to tell a change from chance. All at once is
+    /// another matter.
+    fn is_short_open_loop(&self) -> bool {
+        const LEAST_WAVES: f64 = 20.0;
+        let Shape::Open { rate, .. } = self.context.scenario.load.shape else {
+            return false;
+        };
+        let waves = self.evidence.window.map(|window| window.waves);
+        rate.0.is_finite() && waves.is_some_and(|waves| waves < LEAST_WAVES)
     }
 
     /// How long the rate rose in the measured part, where that is more than a small part of it. A

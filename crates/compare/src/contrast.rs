@@ -88,6 +88,8 @@ pub(crate) struct Contrast {
     /// Requests that its runs would need for intervals of their own, where they lack them.
     pub(crate) requests_needed: Option<u64>,
     pub(crate) runs: [usize; 2],
+    /// Logarithms of each side's runs by their seeds; empty where one has none, or that of another.
+    pub(crate) by_seed: [BTreeMap<u64, f64>; 2],
 }
 
 /// A p-value by permutation, and the smallest that so few runs can give.
@@ -248,6 +250,7 @@ impl Contrast {
             within: Within::Own,
             requests_needed: side_a.needed.max(side_b.needed),
             runs: [n, m],
+            by_seed: [a, b].map(|runs| logs_by_seed(runs, metric).unwrap_or_default()),
         };
         let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {
             return contrast;
@@ -315,6 +318,14 @@ impl Contrast {
             }
             (None, _, _) => return contrast,
         };
+        let decided_by_runs = degrees >= LEAST_DEGREES && !is_single && within_a + within_b == 0.0;
+        if decided_by_runs && has_unequal_lengths(a, b) {
+            // Longer runs scatter less: the sides share no variance.
+            contrast.per_run =
+                (side_a.squares() / (n - 1) as f64) + (side_b.squares() / (m - 1) as f64);
+            contrast.difference = Difference::welch(&side_a.logs, &side_b.logs);
+            return contrast;
+        }
         let variance = (between + within_a) / n as f64 + (between + within_b) / m as f64;
         contrast.per_run = 2.0 * between + within_a + within_b;
         let is_weighed = is_single && (pooled.is_none() || within_a + within_b > 0.0);
@@ -483,17 +494,29 @@ fn as_long(a: &[&RunSample], b: &[&RunSample], metric: Metric) -> Option<u64> {
     (least > 0 && most as f64 <= AS_LONG * least as f64).then_some(least)
 }
 
+/// Whether the runs of one side are longer than those of the other.
+fn has_unequal_lengths(a: &[&RunSample], b: &[&RunSample]) -> bool {
+    let mean = |runs: &[&RunSample]| {
+        let answered = runs.iter().map(|run| run.summary.requests.ok as f64);
+        answered.sum::<f64>() / runs.len() as f64
+    };
+    let (a, b) = (mean(a), mean(b));
+    a.max(b) > AS_LONG * a.min(b)
+}
+
 /// Logarithms of b / a of the runs that share a seed, where every run has a partner.
 fn log_ratios(a: &[&RunSample], b: &[&RunSample], metric: Metric) -> Option<Vec<f64>> {
-    let by_seed = |runs: &[&RunSample]| -> Option<BTreeMap<u64, f64>> {
-        let value = |run: &RunSample| metric.of(&run.summary).filter(|&value| value > 0.0);
-        let known = runs
-            .iter()
-            .map(|run| Some((run.definition.seed?, value(run)?.ln())));
-        let known: BTreeMap<u64, f64> = known.collect::<Option<_>>()?;
-        (known.len() == runs.len()).then_some(known)
-    };
-    let (a, b) = (by_seed(a)?, by_seed(b)?);
+    let (a, b) = (logs_by_seed(a, metric)?, logs_by_seed(b, metric)?);
     let paired = a.len() >= LEAST_PAIRS && a.keys().eq(b.keys());
     paired.then(|| a.values().zip(b.values()).map(|(a, b)| b - a).collect())
+}
+
+/// Logarithms of a figure by the seeds of the runs, where each has one of its own.
+fn logs_by_seed(runs: &[&RunSample], metric: Metric) -> Option<BTreeMap<u64, f64>> {
+    let value = |run: &RunSample| metric.of(&run.summary).filter(|&value| value > 0.0);
+    let known = runs
+        .iter()
+        .map(|run| Some((run.definition.seed?, value(run)?.ln())));
+    let known: BTreeMap<u64, f64> = known.collect::<Option<_>>()?;
+    (known.len() == runs.len()).then_some(known)
 }

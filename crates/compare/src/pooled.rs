@@ -5,6 +5,7 @@ use super::contrast::Contrast;
 use super::{Compared, Metric, Settings, Verdict, judged};
 use inferometer_statistics::Difference;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The primary metric of a group over all loads of one test, where these do not point to either side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,31 @@ fn by_scatter(values: &[f64], shared: f64) -> Option<Difference> {
     })
 }
 
+/// The mean of the loads by their repeats, where a repeat has one seed at all loads: its requests are
+/// the same at each, so that the errors of the loads are not independent.
+fn by_repeats(loads: &[&Contrast]) -> Option<Difference> {
+    let first = loads.first()?;
+    let seeds = |side: usize| first.by_seed[side].keys();
+    let are_same = |it: &&Contrast| (0..2).all(|side| it.by_seed[side].keys().eq(seeds(side)));
+    let least = first.by_seed.iter().map(BTreeMap::len).min()?;
+    if least < 2 || !loads.iter().all(|it| are_same(it)) {
+        return None;
+    }
+    let means = |side: usize| -> Vec<f64> {
+        let of_seed = |seed: &u64| {
+            let logs = loads.iter().map(|it| it.by_seed[side][seed]);
+            logs.sum::<f64>() / loads.len() as f64
+        };
+        seeds(side).map(of_seed).collect()
+    };
+    let [a, b] = [0, 1].map(means);
+    if loads.iter().all(|it| it.paired) {
+        let ratios: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
+        return Difference::of_mean(&ratios);
+    }
+    Difference::pooled(&a, &b)
+}
+
 impl Pooled {
     /// Of the loads of one test, `tests` of which and of such sums share the risk.
     pub(super) fn of(
@@ -57,13 +83,16 @@ impl Pooled {
         let single = known.iter().map(|it| it.between_single);
         let shared = 2.0 * single.fold(0.0, f64::max);
         let decidable = known.iter().filter(|it| it.is_decidable());
-        let parts: Vec<Difference> = decidable.filter_map(|it| it.difference).collect();
-        let by_parts = Difference::mean_of(&parts, shared).filter(|_| parts.len() > 1);
+        let parts: Vec<Difference> = decidable.clone().filter_map(|it| it.difference).collect();
+        let repeated: Vec<&Contrast> = decidable.copied().collect();
+        let by_repeats = by_repeats(&repeated);
+        let by_parts = by_repeats.or_else(|| Difference::mean_of(&parts, shared));
+        let by_parts = by_parts.filter(|_| parts.len() > 1);
         let count = parts.len();
         let are_figures = known.iter().all(|it| !it.recorded);
         let ratios = known.iter().filter(|_| are_figures);
         let ratios: Vec<f64> = ratios.filter_map(|it| it.log_ratio()).collect();
-        let by_loads = by_scatter(&ratios, shared);
+        let by_loads = by_scatter(&ratios, shared).filter(|_| by_repeats.is_none());
         let risk = settings.risk / tests as f64;
         let (loads, mean, [low, high]) = match (by_parts, by_loads) {
             // Of two ways to know the error each takes half of the risk.

@@ -529,3 +529,58 @@ fn equal_servers_at_many_loads_are_seldom_called_different() {
     let wrong = (0..100).filter(|&seed| differs(seed)).count();
     assert!(wrong <= 12, "{wrong} of 100");
 }
+
+#[test]
+fn repeats_that_are_off_alike_at_all_loads_are_no_evidence_of_each_load() {
+    let ladder = |name: &str, seed: u64| {
+        let mut random = rng(seed, Dimension::Words, 79);
+        let mut runs = Vec::new();
+        for at in 0..3 {
+            // A repeat sends the same requests at each load.
+            let luck: f64 = StandardNormal.sample(&mut random);
+            for load in 1..=6 {
+                let own: f64 = StandardNormal.sample(&mut random);
+                let mut run = run(60, 100.0, 0.03 * luck + 0.01 * own, seed * 1000 + at);
+                run.point = point(load);
+                run.definition.seed = Some(seed * 1000 + at);
+                run.series = None;
+                runs.push(run);
+            }
+        }
+        group(name, runs)
+    };
+    let settings = Settings {
+        metrics: vec![Metric::OutputTokensPerS],
+        ..Settings::default()
+    };
+    let differs = |seed: u64| {
+        let sides = [ladder("a", 2 * seed), ladder("b", 2 * seed + 1)];
+        let found = compare(&sides, &settings);
+        let is_off = |it: &Pooled| it.low > 1.0 || it.high < 1.0;
+        found.pooled.iter().any(is_off)
+    };
+    let wrong = (0..100).filter(|&seed| differs(seed)).count();
+    assert!(wrong <= 5, "{wrong} of 100");
+}
+
+#[test]
+fn longer_runs_on_one_side_are_not_taken_to_scatter_as_short_ones_do() {
+    let side = |name: &str, count: u64, requests: u64, deviation: f64, seed: u64| {
+        let mut random = rng(seed, Dimension::Words, 80);
+        let runs = (0..count).map(|at| {
+            let luck: f64 = StandardNormal.sample(&mut random);
+            let mut run = run(requests, 100.0, deviation * luck, seed * 1000 + at);
+            run.summary.requests.ok = requests;
+            run
+        });
+        group(name, runs.collect())
+    };
+    let differs = |seed: u64| {
+        let long = side("long", 6, 1500, 0.005, 2 * seed);
+        let short = side("short", 2, 300, 0.03, 2 * seed + 1);
+        let row = primary(&[long, short]);
+        matches!(row.verdict, Verdict::Better | Verdict::Worse)
+    };
+    let wrong = (0..100).filter(|&seed| differs(seed)).count();
+    assert!(wrong <= 9, "{wrong} of 100");
+}

@@ -32,6 +32,38 @@ impl Difference {
         })
     }
 
+    /// Mean of `b` minus mean of `a`, where both vary alike; absent for fewer than three values in all.
+    pub fn pooled(a: &[f64], b: &[f64]) -> Option<Self> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let squares = |values: &[f64]| {
+            let mean = mean(values);
+            values
+                .iter()
+                .map(|value| (value - mean).powi(2))
+                .sum::<f64>()
+        };
+        let degrees = (a.len() + b.len()).checked_sub(2).filter(|it| *it > 0)? as f64;
+        let variance = (squares(a) + squares(b)) / degrees;
+        let parts = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
+        parts.is_finite().then(|| Difference {
+            value: mean(b) - mean(a),
+            error: (variance * parts).sqrt(),
+            degrees,
+        })
+    }
+
+    /// The mean of differences that were seen; absent for fewer than two.
+    pub fn of_mean(seen: &[f64]) -> Option<Self> {
+        let n = seen.len() as f64;
+        let mean = seen.iter().sum::<f64>() / n;
+        let squares: f64 = seen.iter().map(|value| (value - mean).powi(2)).sum();
+        (seen.len() > 1).then(|| Difference {
+            value: mean,
+            error: (squares / (n - 1.0) / n).sqrt(),
+            degrees: n - 1.0,
+        })
+    }
+
     /// The mean of differences that are independent but for a variance that all of them share;
     /// absent for none.
     pub fn mean_of(parts: &[Difference], shared: f64) -> Option<Self> {
@@ -103,6 +135,25 @@ mod tests {
             "{shared:?}"
         );
         assert_eq!(Difference::mean_of(&[], 0.0), None);
+    }
+
+    #[test]
+    fn pooled_and_paired_means_agree_with_their_formulas() {
+        let (a, b) = (sample(4, 1.0, 0.2), sample(6, 1.5, 0.2));
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        let all = Difference::pooled(&a, &b).unwrap();
+        let error = 0.2 * (1.0f64 / 4.0 + 1.0 / 6.0).sqrt();
+        assert!(
+            close(all.value, 0.5) && close(all.error, error) && all.degrees == 8.0,
+            "{all:?}"
+        );
+        let one = Difference::of_mean(&sample(9, 0.3, 0.6)).unwrap();
+        assert!(
+            close(one.value, 0.3) && close(one.error, 0.2) && one.degrees == 8.0,
+            "{one:?}"
+        );
+        assert_eq!(Difference::pooled(&[1.0], &[2.0]), None);
+        assert_eq!(Difference::of_mean(&[1.0]), None);
     }
 
     #[test]

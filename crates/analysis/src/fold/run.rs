@@ -26,6 +26,8 @@ const IN_FLIGHT_BINS: usize = 500;
 
 /// Parts of a run whose speeds are looked at for a trend.
 const DRIFT_PARTS: usize = 10;
+/// Ratio of times that needs no long run to be told.
+const LARGE_DRIFT: f64 = 2.0;
 
 /// Fewest streams that can be told to send in waves, and fewest requests of each.
 const LEAST_STREAMS_OF_A_WAVE: u32 = 4;
@@ -278,13 +280,20 @@ impl<'a> Run<'a> {
             .map(|part| part.iter().sum::<f64>() / part.len() as f64)
             .collect();
         let falling: Vec<f64> = parts.iter().map(|part| -part).collect();
-        let moves = |parts: &[f64]| rising_trend(parts).is_some_and(|it| it.p_value < significance);
+        // One significance for both directions.
+        let moves =
+            |parts: &[f64]| rising_trend(parts).is_some_and(|it| it.p_value < significance / 2.0);
         let mean = |parts: &[f64]| parts.iter().sum::<f64>() / parts.len() as f64;
         let fifth = parts.len() / 5;
-        (moves(&parts) || moves(&falling)).then(|| DriftEvidence {
+        let found = DriftEvidence {
             early_ms: mean(&parts[..fifth]),
             late_ms: mean(&parts[parts.len() - fifth..]),
-        })
+        };
+        // Parts shorter than an answer share the requests under way, and move together by chance:
+        // only a large change shows there.
+        let is_large = (found.late_ms / found.early_ms).ln().abs() > LARGE_DRIFT.ln();
+        let is_told = is_large || precision.waves >= DRIFT_PARTS as f64;
+        (is_told && (moves(&parts) || moves(&falling))).then_some(found)
     }
 
     /// How a closed loop that was not held up to its end thinned out.

@@ -76,12 +76,10 @@ impl<'a> Together<'a> {
         };
         let (long, short): (Vec<_>, Vec<_>) = runs.partition(is_long);
         let mut found = Together::all(long);
-        let usual: Vec<f64> = missed(&found.runs, tier).collect();
+        let usual = missed(&found.runs, tier);
         let is_worse = |run: &&ProbeOutcome| {
-            let run = [*run];
-            missed(&run, tier)
-                .zip(&usual)
-                .any(|(own, usual)| own > *usual)
+            let own = missed(&[*run], tier);
+            own.iter().zip(&usual).any(|(own, usual)| own > usual)
         };
         found.runs.extend(short.into_iter().filter(is_worse));
         found
@@ -89,12 +87,15 @@ impl<'a> Together<'a> {
 }
 
 /// The share of all requests of some runs that missed each target.
-fn missed(runs: &[&ProbeOutcome], tier: &Tier) -> impl Iterator<Item = f64> {
+fn missed(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<f64> {
     let requests: u64 = runs.iter().map(|run| run.requests).sum();
-    tier.targets.iter().map(move |&(at, _)| {
-        let met: u64 = runs.iter().map(|run| run.met[at]).sum();
-        requests.saturating_sub(met) as f64 / requests.max(1) as f64
-    })
+    let met = |at: usize| -> u64 { runs.iter().map(|run| run.met[at]).sum() };
+    let missed = |&(at, _): &(usize, f64)| missed_share(met(at), requests);
+    tier.targets.iter().map(missed).collect()
+}
+
+fn missed_share(met: u64, requests: u64) -> f64 {
+    requests.saturating_sub(met) as f64 / requests.max(1) as f64
 }
 
 /// The one to go by. One that carries a claim stands, whatever ended a later one; and so does one
@@ -119,7 +120,18 @@ fn strongest(runs: &[Told], least: u64) -> Option<LongRun> {
 }
 
 fn alone(run: &ProbeOutcome, is_met: Option<bool>, tier: &Tier) -> Told {
-    let (within, asked) = worst(&[run], tier);
+    let of_all = run.stored.as_ref().filter(|_| {
+        let counted = tier.seems_met(run);
+        is_met == Some(false) && counted == Some(true)
+    });
+    let (within, asked) = match of_all {
+        // What decided is told.
+        Some((requests, met)) => {
+            let missed = |&(at, _): &(usize, f64)| missed_share(met[at], *requests);
+            worst(tier.targets.iter().map(missed).collect(), tier)
+        }
+        None => worst(missed(&[run], tier), tier),
+    };
     let told = LongRun {
         level: run.level,
         offered: run.offered_instead(),
@@ -129,7 +141,8 @@ fn alone(run: &ProbeOutcome, is_met: Option<bool>, tier: &Tier) -> Told {
         within,
         asked,
         met: is_met == Some(true),
-        needs: run.needs.filter(|_| is_met.is_none()),
+        // Where one request more or less decides, twice as many show it.
+        needs: (is_met.is_none()).then(|| run.needs.unwrap_or(2 * run.requests)),
     };
     (is_met, told)
 }
@@ -147,7 +160,7 @@ fn together(run: &ProbeOutcome, these: &Together<'_>, known: Option<bool>, tier:
     let needs = targets.map(for_share).fold(these.for_queue, f64::max);
     let is_open = known.is_none() && needs.is_finite();
     let met = is_open && needs <= requests as f64;
-    let (within, asked) = worst(all, tier);
+    let (within, asked) = worst(missed(all, tier), tier);
     // Those at its own level say at which rate.
     let here = || all.iter().filter(|other| other.level == run.level);
     let counted: u64 = here().map(|run| run.requests).sum();
@@ -168,9 +181,9 @@ fn together(run: &ProbeOutcome, these: &Together<'_>, known: Option<bool>, tier:
 
 /// Of the target that is farthest from its objective, the share within its limit and the share that
 /// must be.
-fn worst(all: &[&ProbeOutcome], tier: &Tier) -> (f64, f64) {
+fn worst(missed: Vec<f64>, tier: &Tier) -> (f64, f64) {
     let far = |&(within, share): &(f64, f64)| (1.0 - within) / (1.0 - share);
-    let shares = tier.targets.iter().zip(missed(all, tier));
+    let shares = tier.targets.iter().zip(missed);
     shares
         .map(|(&(_, share), missed)| (1.0 - missed, share))
         .max_by(|a, b| far(a).total_cmp(&far(b)))

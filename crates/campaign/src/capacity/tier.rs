@@ -73,12 +73,19 @@ impl Tier {
     /// where that is known. A run that is short beside the memory of its queue may miss them, and
     /// does not show that they are met.
     pub(super) fn is_met(&self, outcome: &ProbeOutcome) -> Option<bool> {
-        let stored = outcome.stored.as_ref();
-        let enough = |&(at, share): &(usize, f64)| {
-            stored.is_none_or(|(requests, met)| is_enough(met[at], *requests, share))
+        if !self.seems_met(outcome)? {
+            return Some(false);
+        }
+        let Some((requests, met)) = &outcome.stored else {
+            return Some(true).filter(|_| outcome.needs.is_none());
         };
-        let is_met = self.seems_met(outcome)? && self.targets.iter().all(enough);
-        Some(is_met).filter(|is_met| !is_met || outcome.needs.is_none())
+        let enough = |&(at, share): &(usize, f64)| is_enough(met[at], *requests, share);
+        let too_few = |&(at, share): &(usize, f64)| is_too_few(met[at], *requests, share);
+        if self.targets.iter().any(too_few) {
+            return Some(false);
+        }
+        let is_met = self.targets.iter().all(enough) && outcome.needs.is_none();
+        is_met.then_some(true)
     }
 
     /// Whether they are met in several runs of one level, by all of their requests.
@@ -110,6 +117,12 @@ impl Tier {
     pub(super) fn carried(&self) -> Option<LongRun> {
         self.long_run.filter(|run| run.requests >= self.least())
     }
+}
+
+/// Whether so few requests are within a limit that the percentile is not, wherever between two
+/// values it lies. Between this and enough the values themselves decide.
+fn is_too_few(met: u64, requests: u64, share: f64) -> bool {
+    met as f64 <= share * requests.saturating_sub(1) as f64
 }
 
 /// Whether enough requests are within a limit for the percentile, interpolated between two

@@ -92,3 +92,19 @@ fn a_short_run_counts_with_others_where_it_speaks_against_them() {
     // Its misses decide; how long its queue seemed to remember does not.
     assert_eq!(together(1_400), (50_000, false));
 }
+
+#[test]
+fn where_one_request_decides_a_long_run_does_not_say_and_what_decides_is_told() {
+    let run = |stored: [u64; 2]| {
+        let mut one = told(60.0, "confirm", [600, 20], None);
+        one.stored = Some((stored[0], vec![stored[1]]));
+        let mut search = Search::new(settings(0.95, 4.0)).unwrap();
+        search.tell(one);
+        let told = search.so_far()[0].long_run.unwrap();
+        (told.met, told.needs, (told.within * 1e4).round() / 1e4)
+    };
+    // 0.95 of 676 steps: 642.2 of 677 values are below the percentile.
+    assert_eq!(run([677, 644]), (true, None, 0.9667));
+    assert_eq!(run([677, 643]), (false, Some(1_200), 0.9667));
+    assert_eq!(run([677, 642]), (false, None, 0.9483));
+}
