@@ -30,7 +30,7 @@ pub use ranks::{ReceivedRecords, Records};
 pub use unended::Unended;
 
 pub use crate::error::StorageError;
-use crate::form;
+use inferometer_records::form;
 use crate::journal::{self, Header, JournalWriter};
 use crate::parquet_file::RecordsWriter;
 use crate::sums::Sums;

@@ -1,7 +1,7 @@
 //! Samples as JSON Lines with checksums that are only appended to.
 
 use crate::error::StorageError;
-use crate::summed_lines::{self, LineWriter, SummedLines};
+use inferometer_records::summed_lines::{self, LineWriter, SummedLines};
 use inferometer_core::server::Sample;
 use std::fs::File;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! checksums that are only appended to.
 
 use crate::error::StorageError;
-use crate::summed_lines::{self, LineWriter};
+use inferometer_records::summed_lines::{self, LineWriter};
 use inferometer_core::server::{RequestSpan, Spans};
 use std::fs::File;
 use std::path::Path;

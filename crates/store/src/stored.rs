@@ -2,7 +2,7 @@
 //! comparisons, the newest first.
 
 use crate::error::StorageError;
-use crate::form;
+use inferometer_records::form;
 use crate::run_dir::{self, RunDir, SUMMARY};
 use crate::sweep_dir::{PLAN, SweepDir, below};
 use crate::whole_file;

@@ -14,7 +14,7 @@
 mod seeds;
 
 use crate::error::StorageError;
-use crate::form;
+use inferometer_records::form;
 use crate::json_lines::{self, JsonLines};
 use crate::run_dir::RunDir;
 use crate::sums::Sums;
