@@ -1,8 +1,8 @@
 //! Samples as JSON Lines with checksums that are only appended to.
 
 use crate::error::StorageError;
-use inferometer_records::summed_lines::{self, LineWriter, SummedLines};
 use inferometer_core::server::Sample;
+use inferometer_records::summed_lines::{self, LineWriter, SummedLines};
 use std::fs::File;
 use std::path::Path;
 
