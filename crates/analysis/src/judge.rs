@@ -398,9 +398,29 @@ impl Case<'_> {
         if let Some(seen) = self.evidence.drift.filter(moved) {
             return Some(Doubt::Drift(seen));
         }
+        if let Some(over_ms) = self.ramp_inside_ms() {
+            return Some(Doubt::RampInside { over_ms });
+        }
         let answers = self.summary.requests.ok;
         let expected = answers >= self.thresholds.steady_requests;
         (expected && self.summary.steady.is_none()).then_some(Doubt::NoSteadyState { answers })
+    }
+
+    /// How long the rate rose in the measured part, where that is more than a small part of it. A
+    /// window opens after the ramp.
+    fn ramp_inside_ms(&self) -> Option<f64> {
+        const LEAST_PART: f64 = 0.05;
+        let Shape::Open {
+            ramp: Some(ramp), ..
+        } = self.context.scenario.load.shape
+        else {
+            return None;
+        };
+        let ending = self.context.ending;
+        let measured = ending.sending_ended.since(ending.measured_from);
+        let over = ramp.over.0.min(measured);
+        let is_long = over > measured.mul_f64(LEAST_PART);
+        (!ending.steady_window && is_long).then(|| over.as_secs_f64() * 1e3)
     }
 
     fn stragglers(&self) -> Option<Doubt> {

@@ -193,6 +193,10 @@ pub enum Doubt {
     NoSteadyState {
         answers: u64,
     },
+    /// The rate that was asked for rose inside the measured part.
+    RampInside {
+        over_ms: f64,
+    },
     /// The server became slower or faster while it was measured.
     Drift(DriftEvidence),
     /// A few slow answers kept most streams idle at the end.
@@ -293,7 +297,7 @@ impl Doubt {
             Doubt::ChunkNotToken { .. } => DoubtCode::ChunkNotToken,
             Doubt::WarmCache { .. } => DoubtCode::WarmCache,
             Doubt::RepeatedPrompts { .. } => DoubtCode::RepeatedPrompts,
-            Doubt::NoSteadyState { .. } => DoubtCode::NoSteadyState,
+            Doubt::NoSteadyState { .. } | Doubt::RampInside { .. } => DoubtCode::NoSteadyState,
             Doubt::Drift(_) => DoubtCode::Drift,
             Doubt::Stragglers(_) => DoubtCode::Stragglers,
             Doubt::Overload(_) => DoubtCode::Overload,
@@ -343,6 +347,7 @@ impl Doubt {
             | Doubt::WarmCache { .. }
             | Doubt::RepeatedPrompts { .. }
             | Doubt::NoSteadyState { .. }
+            | Doubt::RampInside { .. }
             | Doubt::Drift(_)
             | Doubt::Stragglers(_)
             | Doubt::ShortWindow(_)

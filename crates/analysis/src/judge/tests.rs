@@ -508,6 +508,20 @@ fn workers_beyond_the_cores_raise_no_ceiling() {
 }
 
 #[test]
+fn a_ramp_inside_the_measured_part_is_told_whatever_its_figures_look_like() {
+    let ramped = |over: &str, window: bool| {
+        let mut run = MadeUp::open(400, |index| 50.0 + noise(index));
+        let load = "[load]\nrate = 20\nrequests = 400\nramp = 'linear'\nramp-over = ";
+        run.scenario = scenario(&format!("{load}'{over}'"));
+        run.ending.steady_window = window;
+        run.doubt(Code::NoSteadyState)
+    };
+    assert_eq!(ramped("16s", false), Some(Severity::Warn));
+    assert_eq!(ramped("16s", true), None, "it lay before the window");
+    assert_eq!(ramped("500ms", false), None);
+}
+
+#[test]
 fn a_handful_of_answers_has_no_steady_state_and_is_not_blamed_for_it() {
     let run = MadeUp::closed(2, 49);
     assert_eq!(run.summary().steady, None);

@@ -401,6 +401,10 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             let values = vec![("answers", answers.to_string())];
             (Text::Unsteady, Text::UnsteadyRemedy, values)
         }
+        Doubt::RampInside { over_ms } => {
+            let values = vec![("over", millis(*over_ms))];
+            (Text::RampInside, Text::RampInsideRemedy, values)
+        }
         Doubt::Drift(seen) => {
             let text = if seen.late_ms > seen.early_ms {
                 Text::Slowed

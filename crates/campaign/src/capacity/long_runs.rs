@@ -6,9 +6,8 @@ use super::probe::{ProbeOutcome, least_independent};
 use super::stored::LongRun;
 use super::tier::Tier;
 
-/// A run that has less than this part of what the queue asks for saw one mood of it, mostly a calm
-/// one, since it began idle: it does not count together with others, unless it speaks against the
-/// level.
+/// A run that has less than this part of what its queue asks for saw one mood of it, mostly a calm
+/// one, since it began idle: it does not count together with others, unless it speaks against them.
 pub(super) const SHORTEST_PART: f64 = 0.25;
 
 /// A long run with what it says: its objectives are met or not, or that is not shown.
@@ -37,16 +36,16 @@ fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
         .filter(|level| misses(*level));
     let lowest_missed = missed.reduce(f64::min);
     let one = |run: &&ProbeOutcome| {
-        let here = Together::all(at(run.level));
+        let here = at(run.level);
         let speaks = |other: &&&ProbeOutcome| {
             let is_below = lowest_missed.is_none_or(|missed| other.level < missed);
             other.level >= run.level && is_below
         };
         let all = Together::of(runs.iter().filter(speaks).copied(), tier);
-        match tier.is_met(run) {
-            Some(is_met) if here.runs.len() == 1 => alone(run, Some(is_met), 0.0, tier),
-            _ if misses(run.level) => together(run, &here, Some(false), tier),
-            is_met if all.runs.len() < 2 => alone(run, is_met, here.for_queue, tier),
+        match (tier.is_met(run), here.len()) {
+            (Some(is_met), 1) => alone(run, Some(is_met), tier),
+            _ if misses(run.level) => together(run, &Together::all(here), Some(false), tier),
+            (is_met, _) if all.runs.len() < 2 => alone(run, is_met, tier),
             _ => together(run, &all, None, tier),
         }
     };
@@ -56,8 +55,7 @@ fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
 /// Runs that are looked at together.
 struct Together<'a> {
     runs: Vec<&'a ProbeOutcome>,
-    /// Least requests beside the memory of the queue. It is one queue, and the run that saw most of
-    /// it knows best: to a run that was calm throughout, its own memory seems short.
+    /// Least requests beside the memory of the queue.
     for_queue: f64,
 }
 
@@ -68,16 +66,35 @@ impl<'a> Together<'a> {
         Together { runs, for_queue }
     }
 
-    /// Those that count.
+    /// Those that count. The memory of a queue seems longest to a run that saw much of it: were all
+    /// that are short beside it left out, those that were calm would remain.
     fn of(runs: impl Iterator<Item = &'a ProbeOutcome>, tier: &Tier) -> Self {
-        let mut found = Together::all(runs.collect());
-        let least = SHORTEST_PART * found.for_queue;
-        (found.runs).retain(|run| {
-            let is_long = run.worth.is_some() && run.requests as f64 >= least;
-            is_long || tier.seems_met(run) == Some(false)
-        });
+        let is_long = |run: &&ProbeOutcome| {
+            let worth = run.worth.as_ref();
+            let least = worth.map_or(f64::INFINITY, |worth| SHORTEST_PART * worth.for_queue);
+            run.requests as f64 >= least
+        };
+        let (long, short): (Vec<_>, Vec<_>) = runs.partition(is_long);
+        let mut found = Together::all(long);
+        let usual: Vec<f64> = missed(&found.runs, tier).collect();
+        let is_worse = |run: &&ProbeOutcome| {
+            let run = [*run];
+            missed(&run, tier)
+                .zip(&usual)
+                .any(|(own, usual)| own > *usual)
+        };
+        found.runs.extend(short.into_iter().filter(is_worse));
         found
     }
+}
+
+/// The share of all requests of some runs that missed each target.
+fn missed(runs: &[&ProbeOutcome], tier: &Tier) -> impl Iterator<Item = f64> {
+    let requests: u64 = runs.iter().map(|run| run.requests).sum();
+    tier.targets.iter().map(move |&(at, _)| {
+        let met: u64 = runs.iter().map(|run| run.met[at]).sum();
+        requests.saturating_sub(met) as f64 / requests.max(1) as f64
+    })
 }
 
 /// The one to go by. One that carries a claim stands, whatever ended a later one; and so does one
@@ -101,11 +118,8 @@ fn strongest(runs: &[Told], least: u64) -> Option<LongRun> {
         .map(|(_, run)| *run)
 }
 
-/// What one run says of its level, whose queue asks for so many requests.
-fn alone(run: &ProbeOutcome, is_met: Option<bool>, for_queue: f64, tier: &Tier) -> Told {
+fn alone(run: &ProbeOutcome, is_met: Option<bool>, tier: &Tier) -> Told {
     let (within, asked) = worst(&[run], tier);
-    let lacks = Some(for_queue.ceil() as u64).filter(|least| run.requests < *least);
-    let is_met = is_met.filter(|is_met| !is_met || lacks.is_none());
     let told = LongRun {
         level: run.level,
         offered: run.offered_instead(),
@@ -115,7 +129,7 @@ fn alone(run: &ProbeOutcome, is_met: Option<bool>, for_queue: f64, tier: &Tier) 
         within,
         asked,
         met: is_met == Some(true),
-        needs: run.needs.max(lacks).filter(|_| is_met.is_none()),
+        needs: run.needs.filter(|_| is_met.is_none()),
     };
     (is_met, told)
 }
@@ -125,13 +139,11 @@ fn together(run: &ProbeOutcome, these: &Together<'_>, known: Option<bool>, tier:
     let all = these.runs.as_slice();
     let requests: u64 = all.iter().map(|run| run.requests).sum();
     let worths = || all.iter().filter_map(|run| run.worth.as_ref());
-    let for_share = |(place, &(at, share)): (usize, &(usize, f64))| {
-        let met: u64 = all.iter().map(|run| run.met[at]).sum();
-        let missed = requests.saturating_sub(met) as f64 / requests.max(1) as f64;
+    let for_share = |(place, (&(_, share), missed)): (usize, (&(usize, f64), f64))| {
         let effects = worths().filter_map(|worth| worth.effects.get(place).copied());
         effects.fold(1.0, f64::max) * least_independent(missed, 1.0 - share)
     };
-    let targets = tier.targets.iter().enumerate();
+    let targets = tier.targets.iter().zip(missed(all, tier)).enumerate();
     let needs = targets.map(for_share).fold(these.for_queue, f64::max);
     let is_open = known.is_none() && needs.is_finite();
     let met = is_open && needs <= requests as f64;
@@ -157,13 +169,10 @@ fn together(run: &ProbeOutcome, these: &Together<'_>, known: Option<bool>, tier:
 /// Of the target that is farthest from its objective, the share within its limit and the share that
 /// must be.
 fn worst(all: &[&ProbeOutcome], tier: &Tier) -> (f64, f64) {
-    let requests: u64 = all.iter().map(|run| run.requests).sum();
-    let within = |&(at, share): &(usize, f64)| {
-        let met: u64 = all.iter().map(|run| run.met[at]).sum();
-        (met as f64 / requests.max(1) as f64, share)
-    };
     let far = |&(within, share): &(f64, f64)| (1.0 - within) / (1.0 - share);
-    (tier.targets.iter().map(within))
+    let shares = tier.targets.iter().zip(missed(all, tier));
+    shares
+        .map(|(&(_, share), missed)| (1.0 - missed, share))
         .max_by(|a, b| far(a).total_cmp(&far(b)))
         .unwrap_or((1.0, 1.0))
 }

@@ -95,6 +95,8 @@ inferometer_text::texts! {
         RepeatedRemedy => "use --input-tokens for synthetic prompts, or a --data file with more lines; keep it only if users really repeat themselves", "用 --input-tokens 生成合成提示词，或换行数更多的 --data 文件；只有真实用户确实会重复时才保留";
         Unsteady => "throughput, requests under way or TTFT never settled over {answers} answers", "在 {answers} 个回答中，吞吐量、在途请求或 TTFT 始终未趋于稳定";
         UnsteadyRemedy => "run longer (--requests or --duration), with --warmup of at least one wave; do not quote throughput as what the server sustains", "延长运行（--requests 或 --duration），--warmup 至少覆盖一批请求；不要把该吞吐量当作服务端可持续的能力";
+        RampInside => "the rate that was asked for rose for {over} of the measured part, so that its figures are of all these rates", "测量部分里有 {over} 到达率还在按设定爬升，所得数字是这些不同负载混在一起的结果";
+        RampInsideRemedy => "do not switch --warmup off: the ramp then lies before the window; or leave out --ramp", "不要关闭 --warmup，爬升就会排在测量窗口之前；或者去掉 --ramp";
         Overload => "the server fell behind the arrivals: over the second half of sending, requests under way rose from {middle} to {end} and TTFT from {early} to {late}", "服务端跟不上到达速率：在发送的后半段，在途请求从 {middle} 升到 {end}，TTFT 从 {early} 升到 {late}";
         OverloadRemedy => "lower --rate; latencies grow with the length of such a run and say nothing about the server", "降低 --rate；过载时的时延随运行时长增长，不能说明服务端的性能";
         ShortWindow => "the measured window is {waves} mean answers long, and throughput is known from three on{off}", "测量窗口只有 {waves} 个平均回答时长，吞吐量至少需要三个{off}";

@@ -258,6 +258,7 @@ fn doubts() -> Vec<Doubt> {
             requests: 100,
         },
         Doubt::NoSteadyState { answers: 100 },
+        Doubt::RampInside { over_ms: 40_000.0 },
         Doubt::Drift(DriftEvidence {
             early_ms: 10.0,
             late_ms: 30.0,

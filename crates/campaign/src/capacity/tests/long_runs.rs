@@ -78,39 +78,17 @@ fn no_run_confirms_what_its_own_report_calls_too_few() {
 }
 
 #[test]
-fn a_run_that_saw_the_queue_says_how_long_the_calm_ones_must_be() {
-    let calm = || told(60.0, "confirm", [12_000, 5], Some(20_000));
-    let confirmed = |others: Vec<ProbeOutcome>| {
-        let mut search = Search::new(settings(0.95, 4.0)).unwrap();
-        others.into_iter().for_each(|run| search.tell(run));
-        let run = search.so_far()[0].long_run.unwrap();
-        (run.met, run.level, run.needs)
-    };
-    assert_eq!(confirmed(vec![calm(), calm()]), (true, 60.0, None));
-    // It is too short beside its own memory, at their level or above it.
-    for level in [60.0, 62.0] {
-        let unlucky = told(level, "confirm", [10_000, 450], Some(80_000));
-        let runs = vec![unlucky, calm(), calm()];
-        assert_eq!(confirmed(runs).0, false, "{level}");
-    }
-    let calm_too = told(60.0, "confirm", [40_000, 5], Some(45_000));
-    let unlucky = told(60.0, "confirm", [10_000, 450], Some(80_000));
-    let (met, _, needs) = confirmed(vec![unlucky, calm_too.clone()]);
-    assert_eq!((met, needs), (false, Some(80_000)));
-    let unlucky = told(60.0, "confirm", [10_000, 450], Some(80_000));
-    let runs = vec![unlucky, calm_too.clone(), calm_too];
-    assert_eq!(confirmed(runs), (true, 60.0, None));
-}
-
-#[test]
-fn a_short_run_that_misses_the_objective_is_not_left_out() {
+fn a_short_run_counts_with_others_where_it_speaks_against_them() {
     let together = |short: u64| {
         let mut search = Search::new(settings(0.95, 4.0)).unwrap();
-        search.tell(told(60.0, "confirm", [2_000, short], Some(40_000)));
+        search.tell(told(60.0, "confirm", [8_000, short], Some(40_000)));
         search.tell(told(60.0, "confirm", [21_000, 500], Some(40_000)));
         search.tell(told(60.0, "confirm", [21_000, 500], Some(40_000)));
-        search.so_far()[0].long_run.unwrap().requests
+        let run = search.so_far()[0].long_run.unwrap();
+        (run.requests, run.met)
     };
-    assert_eq!(together(20), 42_000, "it saw one mood");
-    assert_eq!(together(120), 44_000);
+    assert_eq!(together(20), (42_000, true), "it saw one mood");
+    assert_eq!(together(380), (50_000, true));
+    // Its misses decide; how long its queue seemed to remember does not.
+    assert_eq!(together(1_400), (50_000, false));
 }
