@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const BUFFER: usize = 256 * 1024;
 
 #[derive(Debug)]
-pub struct GrowingLines {
+pub(crate) struct GrowingLines {
     path: PathBuf,
     lines: BufReader<Take<File>>,
     /// Length of the file when it was last looked at: a reader must not run after a writer that is
@@ -25,7 +25,7 @@ pub struct GrowingLines {
 
 impl GrowingLines {
     /// Opens a file as it is now. A line of more than `longest` bytes is read in pieces.
-    pub fn open(path: &Path, longest: u64) -> Result<Self, StorageError> {
+    pub(crate) fn open(path: &Path, longest: u64) -> Result<Self, StorageError> {
         let file = whole_file::open(path)?;
         let mut lines = GrowingLines {
             path: path.to_owned(),
@@ -40,7 +40,7 @@ impl GrowingLines {
     }
 
     /// From now on also what was appended since.
-    pub fn grow(&mut self) -> Result<(), StorageError> {
+    pub(crate) fn grow(&mut self) -> Result<(), StorageError> {
         let file = self.lines.get_ref().get_ref();
         let length = file.metadata().map_err(|e| self.failed(e))?.len();
         let bytes = self.lines.get_mut();
@@ -51,7 +51,7 @@ impl GrowingLines {
 
     /// The next line with its line feed; absent where the rest of it, or all of it, is still to
     /// come.
-    pub fn next(&mut self) -> Result<Option<&mut Vec<u8>>, StorageError> {
+    pub(crate) fn next(&mut self) -> Result<Option<&mut Vec<u8>>, StorageError> {
         if std::mem::take(&mut self.is_taken) {
             self.line.clear();
         }
@@ -64,7 +64,7 @@ impl GrowingLines {
     }
 
     /// What stands behind the last line feed, for who does not wait for the rest of it.
-    pub fn rest(&mut self) -> Option<&mut Vec<u8>> {
+    pub(crate) fn rest(&mut self) -> Option<&mut Vec<u8>> {
         let is_there = !self.is_taken && !self.line.is_empty();
         self.is_taken = true;
         is_there.then_some(&mut self.line)
@@ -72,7 +72,7 @@ impl GrowingLines {
 
     /// Whether this is the file at a path, and not one that was there before it; also once there is
     /// none any more.
-    pub fn is_at(&self, path: &Path) -> bool {
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
         let ours = self.lines.get_ref().get_ref().metadata();
         let numbers = |it: &Metadata| (it.dev(), it.ino());
         match (ours, path.symlink_metadata()) {

@@ -6,7 +6,7 @@
 
 pub mod error;
 pub mod form;
-pub mod growing_lines;
+mod growing_lines;
 pub mod journal;
 pub mod parquet_file;
 pub mod summed_lines;

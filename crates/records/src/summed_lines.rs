@@ -63,7 +63,7 @@ pub fn read<T: DeserializeOwned>(
     longest: u64,
 ) -> Result<impl Iterator<Item = Result<T, StorageError>> + use<T>, StorageError> {
     let mut lines = SummedLines::open(path, longest)?;
-    Ok(std::iter::from_fn(move || match lines.next() {
+    Ok(std::iter::from_fn(move || match lines.next_value() {
         Ok(None) => lines.torn().map(Ok),
         next => next.transpose(),
     }))
@@ -92,7 +92,7 @@ impl<T: DeserializeOwned> SummedLines<T> {
     }
 
     /// The next value of a whole line.
-    pub fn next(&mut self) -> Result<Option<T>, StorageError> {
+    pub fn next_value(&mut self) -> Result<Option<T>, StorageError> {
         while let Some(line) = self.lines.next()? {
             let value = value(&mut self.check, line);
             if value.is_some() {

@@ -38,7 +38,7 @@ impl GrowingSamples {
     /// All of them, with what was written since the last look.
     pub fn all(&mut self) -> Result<&[Sample], StorageError> {
         self.lines.grow()?;
-        while let Some(sample) = self.lines.next()? {
+        while let Some(sample) = self.lines.next_value()? {
             self.samples.push(sample);
         }
         self.samples.sort_by_key(|sample| sample.at);
