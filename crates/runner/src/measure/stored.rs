@@ -342,8 +342,11 @@ mod tests {
     use inferometer_core::options::Options;
     use inferometer_core::record::{Chunks, Outcome, Usage};
     use inferometer_core::units::Offset;
+    use inferometer_load::recorder::Kept;
+    use inferometer_store::journal::{Entry, Header};
     use inferometer_store::parquet_file::RecordsWriter;
     use inferometer_text::Lang;
+    use std::borrow::Cow;
     use std::fs;
 
     const RECORDS: u64 = 264_000;
@@ -375,6 +378,47 @@ mod tests {
             streamed: true,
             ..Record::default()
         }
+    }
+
+    #[test]
+    fn records_from_memory_are_sealed_as_those_from_the_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = Options::from_toml("[load]\nconcurrency = 4\nrequests = 2000\n");
+        let scenario = scenario.unwrap().resolve().unwrap();
+        let ending = Ending {
+            planned: 2_000,
+            sending_ended: Offset(2_000_000_000),
+            ..Ending::default()
+        };
+        let context = RunContext {
+            scenario: &scenario,
+            environment: &Environment::default(),
+            ending: &ending,
+            lang: Lang::En,
+        };
+        let sealed = |from_memory: bool| {
+            let directory = RunDir::create(folder.path().join(from_memory.to_string())).unwrap();
+            directory.write_scenario(&scenario).unwrap();
+            directory.write_ending(&ending).unwrap();
+            let mut journal = directory.start_journal(&Header::new(None)).unwrap();
+            let mut kept = Kept::default();
+            for index in 0..2_000 {
+                let mut record = answer(index);
+                record.rank = None;
+                let entry = Entry::End(Cow::Owned(record));
+                journal.append(&entry).unwrap();
+                kept.take(entry);
+            }
+            drop(journal);
+            let after = AfterLoad {
+                records: kept.all().filter(|_| from_memory),
+                ..AfterLoad::default()
+            };
+            let reading = read_and_seal_after(&directory, &context, after).unwrap();
+            let summary = serde_json::to_string(&reading.folded.summary(Lang::En)).unwrap();
+            (summary, fs::read(directory.parquet_path()).unwrap())
+        };
+        assert!(sealed(true) == sealed(false));
     }
 
     #[test]
