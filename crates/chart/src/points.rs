@@ -50,7 +50,9 @@ pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure
     let climbed = load.filter(|axis| drawn.is_climbed(axis));
     let mut figures = match (climbed, drawn.axes.as_slice()) {
         (Some(climbed), _) => drawn.ladders(climbed),
-        (None, [axis]) if drawn.points.iter().all(|row| is_number(row, axis)) => {
+        (None, [axis])
+            if drawn.is_climbed(axis) && drawn.points.iter().all(|row| is_number(row, axis)) =>
+        {
             drawn.ladders(axis)
         }
         (None, _) => Vec::new(),
@@ -162,6 +164,8 @@ impl Drawn<'_> {
             figures.push(curve::throughput_latency(&tradeoff(&ladder), lang));
             figures.push(curve::pareto(&ladder, lang));
         }
+        // Of levels of which one alone is shown, the table says as much.
+        figures.retain(joins_points);
         self.note_left_over(left, &mut figures);
         figures
     }
@@ -251,6 +255,19 @@ fn axis_names(axes: &[String], lang: Lang) -> String {
         axis => axis_name(axis, lang).0,
     });
     PunctuationText::Comma.join(lang, &Vec::from_iter(names))
+}
+
+/// Whether some line of a figure has two points or more.
+fn joins_points(figure: &Figure) -> bool {
+    let mut lines = figure.panels.iter().flat_map(|panel| &panel.series);
+    lines.any(|line| {
+        line.shape
+            .samples()
+            .iter()
+            .filter(|it| it.y.is_some())
+            .count()
+            > 1
+    })
 }
 
 fn is_number(row: &MeasuredPoint<'_>, axis: &str) -> bool {

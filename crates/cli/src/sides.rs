@@ -526,7 +526,8 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
                 .collect();
             let is_meant = |metric: &&Metric| {
                 let mut keys = contradicted.iter();
-                keys.any(|key| metric.into_str().starts_with(key.as_str()))
+                let is_named = keys.any(|key| metric.into_str().starts_with(key.as_str()));
+                is_named && metric.of(&sample.summary).is_some()
             };
             sample.contradicted = Metric::VARIANTS.iter().filter(is_meant).copied().collect();
             let doubts = found.doubts.iter();

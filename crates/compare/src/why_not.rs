@@ -487,20 +487,26 @@ fn other_settings(points_a: &[&Point], points_b: &[&Point]) -> Option<[Vec<Strin
 /// Axes of a point that are its load.
 const LOADS: [&str; 5] = ["concurrency", "rate", "speed", "max-concurrency", "group"];
 
-/// A group of each side that have a load in common, those first that end in the same heading.
+/// A group of each side that have a load in common, those first that share most parts of their names,
+/// such as the model.
 fn nearest_groups(points_a: &[&Point], points_b: &[&Point]) -> [String; 2] {
     let of_a = points_a.iter().copied();
     let pairs = of_a.flat_map(|a| points_b.iter().map(move |b| (a, *b)));
     let pairs = pairs.filter(|(a, b)| a.without_group().key() == b.without_group().key());
     let names = pairs.map(|(a, b)| [a, b].map(|point| point.group().unwrap_or_default()));
-    let are_alike = |[a, b]: &[&str; 2]| {
-        let last = |name: &str| name.rsplit(" / ").next().map(str::to_owned);
-        last(a) == last(b)
+    let shared = |[a, b]: &[&str; 2]| {
+        let parts = BTreeSet::from_iter(b.split(" / "));
+        a.split(" / ").filter(|part| parts.contains(part)).count()
     };
-    let names: Vec<[&str; 2]> = names.collect();
-    let alike = names.iter().find(|names| are_alike(names));
-    let nearest = alike.or(names.first()).copied().unwrap_or_default();
-    nearest.map(str::to_owned)
+    // Of those that share as many the first.
+    let nearest = names.reduce(|best, next| {
+        if shared(&next) > shared(&best) {
+            next
+        } else {
+            best
+        }
+    });
+    nearest.unwrap_or_default().map(str::to_owned)
 }
 
 /// Requests that failed on one side and not on the other.

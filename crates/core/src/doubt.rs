@@ -84,6 +84,8 @@ pub enum DoubtCode {
     FrontEnd,
     /// The server did not answer after the run.
     ServerDied,
+    /// The author of the notes that it is from says that he does not trust it.
+    DoubtedByAuthor,
     /// Every request failed, or none ended: there is nothing to measure.
     NothingMeasured,
 }

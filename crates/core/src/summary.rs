@@ -254,8 +254,10 @@ pub struct ContinuationGroup {
     pub e2e_mean_ms: Option<f64>,
 }
 
-/// Doubts by which figures are of fewer requests or of other work than was asked for.
-const OF_OTHER_WORK: [DoubtCode; 5] = [
+/// Doubts by which figures are of fewer requests or of other work than was asked for, or not those of
+/// a server as it usually runs.
+const OF_OTHER_WORK: [DoubtCode; 6] = [
+    DoubtCode::DoubtedByAuthor,
     DoubtCode::Failures,
     DoubtCode::LostRequests,
     DoubtCode::OutputLengths,

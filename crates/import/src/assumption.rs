@@ -32,6 +32,10 @@ pub enum Assumption {
         /// The corner.
         name: String,
     },
+    /// A length that few rows have otherwise is that of the answers, not what was asked for.
+    LengthOfAnswers {
+        name: String,
+    },
     /// The client's command does not say how many prompts it sends.
     DefaultPrompts {
         count: u64,
@@ -79,6 +83,9 @@ impl Assumption {
             }
             Assumption::RowsByColumns { name } => {
                 Text::RowsByColumns.with(lang, &[("name", name.clone())])
+            }
+            Assumption::LengthOfAnswers { name } => {
+                Text::LengthOfAnswers.with(lang, &[("name", name.clone())])
             }
             Assumption::DefaultPrompts { count } => {
                 Text::DefaultPrompts.with(lang, &[("count", count.to_string())])

@@ -1,7 +1,7 @@
 //! Command lines in notes: of a server that was launched, and of a benchmark.
 
-use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::engine::flag::table;
+use inferometer_catalog::engine::{EngineKind, Flag};
 use inferometer_notes::{Notes, bare};
 use inferometer_text::hostile::printable;
 use inferometer_text::secret::without_secrets;
@@ -40,8 +40,9 @@ pub(crate) fn find(notes: &Notes<'_>) -> Vec<Command> {
             continue;
         }
         if !looks_like_command(notes.lines[first]) {
-            let quoted = quoted_launch(notes.lines[first]);
-            commands.extend(quoted.map(|launch| Command {
+            let line = notes.lines[first];
+            let launch = quoted_launch(line).or_else(|| flags_alone(line));
+            commands.extend(launch.map(|launch| Command {
                 lines: (first, first),
                 launch: Some(launch),
                 client: None,
@@ -88,6 +89,68 @@ fn quoted_launch(line: &str) -> Option<String> {
     let mut quoted = line.split('`').skip(1).step_by(2);
     let quoted = quoted.find(|text| looks_like_command(text) && text.contains(" --"))?;
     split(quoted).0
+}
+
+/// Words of a line that names the flags of a launch without its program.
+const LAUNCHED: &str =
+    "启动|拉起|参数|起服务|部署|launch|started|start with|served with|flags|arguments|args";
+/// Words of a line that speaks of flags: what might be set, was before, or is by default.
+const SPOKEN_OF: &str = "从|改|调|换|去掉|不加|不带|没加|默认|建议|可以|如果|试试|尝试|试了|对比|报错|客户端|→|->| vs|\
+    default|instead|without|try |change|from |client";
+/// Longest line of flags, in bytes.
+const LONGEST_FLAGS: usize = 1000;
+
+/// The flags of a launch whose program is not named: `启动 --max-num-seqs 64`, `launched with -tp 4`,
+/// or nothing else on the line. All of them must be an engine's, and one no benchmark's.
+fn flags_alone(line: &str) -> Option<String> {
+    let text = bare(line).trim_matches('`');
+    let lower = text.to_lowercase();
+    if text.len() > LONGEST_FLAGS || SPOKEN_OF.split('|').any(|word| lower.contains(word)) {
+        return None;
+    }
+    let is_end = |c: char| c.is_whitespace() || "`,，;；。、:：)(（）".contains(c);
+    let is_flag = |word: &str| word.starts_with('-') && word.contains(char::is_alphabetic);
+    let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
+    let begin = words.iter().position(|word| is_flag(word))?;
+    let is_said = LAUNCHED.split('|').any(|word| lower.contains(word));
+    if begin > 0 && !is_said {
+        return None;
+    }
+    // What follows a value and is no flag is prose again.
+    let of_launch = words[begin..].windows(2);
+    let prose = of_launch
+        .clone()
+        .position(|pair| !is_flag(pair[0]) && !is_flag(pair[1]));
+    let of_launch = &words[begin..prose.map_or(words.len(), |at| begin + at + 1)];
+    let of_launch = match of_launch {
+        // `--enable-prefix-caching 然后压测`.
+        [rest @ .., last] if !last.is_ascii() => rest,
+        all => all,
+    };
+    let names = of_launch.iter().filter(|word| is_flag(word));
+    let names = names.map(|word| word.split('=').next().unwrap_or(word));
+    let known = |name: &str| flag_of_engine(name).is_some();
+    let is_own = |name: &str| {
+        flag_of_engine(name).is_some_and(|flag| !OF_CLIENTS.split('|').any(|it| it == flag.name))
+    };
+    let are_known = names.clone().all(known) && names.clone().any(is_own);
+    are_known.then(|| safe(&of_launch.join(" ")))
+}
+
+/// Flags that benchmarks have as well.
+const OF_CLIENTS: &str =
+    "model|model-path|tokenizer|host|port|seed|trust-remote-code|served-model-name";
+
+/// The flag of an engine as it is typed.
+fn flag_of_engine(written: &str) -> Option<&'static Flag> {
+    let name = written.trim_start_matches('-').replace('_', "-");
+    let bare = name.strip_prefix("no-").unwrap_or(&name);
+    let engines = [EngineKind::Vllm, EngineKind::Sglang];
+    let mut flags = engines.into_iter().flat_map(|engine| table(engine).iter());
+    flags.find(|flag| {
+        let is_long = written.starts_with("--") && (flag.name == name || flag.name == bare);
+        is_long || flag.aliases.iter().any(|it| it == written)
+    })
 }
 
 /// `Namespace(num_prompts=5, …)`, which vLLM's benchmark prints of its own options, as the

@@ -3,7 +3,7 @@
 use crate::brackets::without_brackets;
 use crate::copies::repeats;
 use crate::doubt::ImportDoubtCode;
-use crate::facts::VERSION;
+use crate::facts::{VERSION, without_server};
 use crate::group::{ResultGroup, groups, load};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
@@ -97,21 +97,46 @@ fn put_in_group(point: &mut Point, name: &str) {
     }
 }
 
-/// Groups by their models and last headings, where these tell them apart, else by their titles.
+/// Groups by their tests, where these tell them apart, else by their models and last headings, else by
+/// their titles.
 fn named_groups(results: &[ImportedResult]) -> Vec<(ResultGroup, String)> {
     let groups = groups(results);
-    let names: Vec<String> = groups.iter().map(|it| with_model(results, it)).collect();
-    let mut of_name: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in &names {
-        *of_name.entry(name).or_default() += 1;
+    let namings: [Vec<String>; 2] =
+        [of_test, with_model].map(|name| groups.iter().map(|group| name(results, group)).collect());
+    let is_alone = |names: &[String], at: usize| {
+        let mut others = names.iter().enumerate();
+        !others.any(|(other, name)| other != at && *name == names[at])
+    };
+    let names: Vec<String> = (groups.iter().enumerate())
+        .map(|(at, group)| {
+            let mut apart = namings.iter().filter(|names| is_alone(names, at));
+            apart
+                .next()
+                .map_or(&group.title, |names| &names[at])
+                .clone()
+        })
+        .collect();
+    groups.into_iter().zip(names).collect()
+}
+
+/// What a group measured, whoever served it: its model, and the last heading that says more than a
+/// server.
+fn of_test(results: &[ImportedResult], group: &ResultGroup) -> String {
+    let Some(first) = group.members.first().map(|place| &results[*place]) else {
+        return String::new();
+    };
+    let headings = group.headings(first).iter().rev();
+    let last = group.headings(first).last().map(|it| without_server(it));
+    match first.facts.get("model") {
+        // Headings around that of a server are those of its model.
+        Some(model) if last.as_deref() == Some("") => model.clone(),
+        Some(_) if last.as_ref() == group.headings(first).last() => with_model(results, group),
+        Some(model) => format!("{model} / {}", last.unwrap_or_default()),
+        None => {
+            let mut said = headings.map(|it| without_server(it));
+            said.find(|it| !it.is_empty()).unwrap_or(group.name.clone())
+        }
     }
-    let named = groups.into_iter().zip(&names);
-    let named = named.map(|(group, name)| {
-        let is_alone = of_name[name.as_str()] == 1;
-        let name = if is_alone { name } else { &group.title }.clone();
-        (group, name)
-    });
-    named.collect()
 }
 
 /// The last heading of a group, with the model where that stands in another one.
@@ -145,7 +170,17 @@ fn all_in<'a>(
 ) -> Vec<Placed<'a>> {
     let measured = (group.members.iter().copied())
         .filter(|place| results[*place].summary.is_some() && repeats[*place].is_none());
-    measured.map(|place| (place, &results[place])).collect()
+    let measured: Vec<Placed<'_>> = measured.map(|place| (place, &results[place])).collect();
+    // What its author doubts is not held against anything where he measured it again.
+    let key = |found: &ImportedResult| (name(group, found), setting(found));
+    let is_trusted = |found: &ImportedResult| {
+        found.said_doubtful.is_none() && found.summary.as_ref().is_some_and(|it| it.valid)
+    };
+    let trusted = measured.iter().filter(|(_, found)| is_trusted(found));
+    let trusted: BTreeSet<_> = trusted.map(|(_, found)| key(found)).collect();
+    let counts =
+        |(_, found): &Placed<'_>| found.said_doubtful.is_none() || !trusted.contains(&key(found));
+    measured.into_iter().filter(counts).collect()
 }
 
 fn with_points<'a>(group: &ResultGroup, measured: Vec<Placed<'a>>) -> Vec<MeasuredResult<'a>> {
@@ -406,13 +441,16 @@ impl ImportedSummary {
             planned: planned.unwrap_or_default(),
             ..Accounts::default()
         };
-        let counted = requests.ok.or(requests.failed.and(requests.answered()));
+        // A share of a number that is stated is a number.
+        let known = requests.failed.or(requests.failed_share.and(planned));
+        let counted = requests.ok.or(known.and(requests.answered()));
         let Some(ok) = counted else {
             return Some(neither());
         };
+        let by_share = || requests.failed_share.and(Some(planned?.saturating_sub(ok)));
         // Where all that were planned were answered, none failed, whether the tool says so or not.
         let none_failed = || (planned? == ok).then_some(0);
-        let failed = requests.failed.or_else(none_failed)?;
+        let failed = requests.failed.or_else(by_share).or_else(none_failed)?;
         Some(Accounts {
             planned: planned.unwrap_or(ok.saturating_add(failed)),
             ok,

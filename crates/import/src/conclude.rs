@@ -39,6 +39,12 @@ pub fn doubts(results: &[ImportedResult]) -> Vec<Vec<ImportDoubt>> {
             doubts.any(|it| matches!(it, ImportDoubt::TableContradicts { .. }))
         };
         for (at, block) in repeats(results).into_iter().enumerate() {
+            // What a remark says of a row is said of what was measured.
+            if let Some(block) = block {
+                let said = doubts[at].iter().filter(|it| it.is_said()).cloned();
+                let said = Vec::from_iter(said.filter(|it| !doubts[block].contains(it)));
+                doubts[block].extend(said);
+            }
             if contradicts(&doubts[at]) {
                 continue;
             }
@@ -86,6 +92,8 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
             .clone()
             .map(|remark| ImportDoubt::SaidVoid { remark }),
     );
+    let doubtful = found.said_doubtful.clone();
+    doubts.extend(doubtful.map(|remark| ImportDoubt::SaidDoubtful { remark }));
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
     doubts.extend(cross_check::heading_lengths(found));

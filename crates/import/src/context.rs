@@ -199,15 +199,13 @@ fn without_unsure(served: &mut Vec<&mut ImportedResult>, sections: &[Section], n
         .map(|found| (chain(sections, found.span().0), load(found)))
         .collect();
     let homes = places(&chained);
-    let mut floor = 0;
+    let mut above = Above::default();
     let mut seen = BTreeSet::new();
     let mut unsure = BTreeSet::new();
     for ((found, home), (_, load)) in served.iter().zip(&homes).zip(&chained) {
-        let (first, end) = found.span();
-        if !is_said_to_be_again(notes, floor, first) && !seen.insert((*home, load)) {
+        if !above.says_again(found, notes) && !seen.insert((*home, load)) {
             unsure.insert(*home);
         }
-        floor = end + 1;
     }
     let mut homes = homes.iter();
     served.retain(|_| homes.next().is_none_or(|home| !unsure.contains(home)));
@@ -242,13 +240,30 @@ pub(crate) fn places(chained: &[(Vec<usize>, String)]) -> Vec<Option<usize>> {
 
 /// Lines above a result in which it may be called a repeat.
 const LARGEST_REMARK: usize = 4;
-const AGAIN: &str = "重测|复测|再测|又测|重新测|再跑|again|repeat|rerun|re-run|retest";
+pub(crate) const AGAIN: &str =
+    "重新测试|重新测|重新跑|重测|复测|再测|又测|再跑|重跑|复跑|again|repeat|rerun|re-run|retest";
 
-/// Whether the lines right above a result call it one that was measured again.
-pub(crate) fn is_said_to_be_again(notes: &Notes<'_>, floor: usize, first: usize) -> bool {
-    let above = (floor.min(first)..first).rev().take(LARGEST_REMARK);
-    let mut texts = above.filter(|line| !notes.is_taken(*line));
-    texts.any(|line| says_again(notes.lines[line]))
+/// The lines above each of several results in their order; those above a table are above all its rows.
+#[derive(Default)]
+pub(crate) struct Above {
+    /// First of these lines.
+    floor: usize,
+    /// The table or block that they are above, and the line behind it.
+    lines: Option<(u64, u64)>,
+    behind: usize,
+}
+
+impl Above {
+    /// Whether the lines right above the next result call it one that was measured again.
+    pub(crate) fn says_again(&mut self, found: &ImportedResult, notes: &Notes<'_>) -> bool {
+        let (first, end) = found.span();
+        if self.lines != Some(found.lines) {
+            (self.floor, self.lines, self.behind) = (self.behind, Some(found.lines), end + 1);
+        }
+        let above = (self.floor.min(first)..first).rev().take(LARGEST_REMARK);
+        let mut texts = above.filter(|line| !notes.is_taken(*line));
+        texts.any(|line| says_again(notes.lines[line]))
+    }
 }
 
 /// Whether a remark says that something was measured again.

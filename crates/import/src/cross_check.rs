@@ -8,6 +8,7 @@ use crate::judge;
 use crate::off_ladder;
 use crate::result::ImportedResult;
 use inferometer_core::point::Point;
+use inferometer_core::quantile::{quantile, sort};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -243,27 +244,44 @@ fn name_of(found: &ImportedResult) -> String {
 const FEWEST_OF_ASK: usize = 4;
 /// How many times as long or as short as those of the others answers must be to be other work.
 const OTHER_WORK: f64 = 2.0;
+/// How far from their median the answers of a table that states no ask may be to be of one.
+const OF_ONE_ASK: f64 = 0.2;
 
 /// Results whose answers are much shorter or longer than those of the same ask in the same section:
-/// what a wrong prompt, an early stop or a refusal in words leaves.
+/// what a wrong prompt, an early stop or a refusal in words leaves. Rows of one table without an ask
+/// have the same where most of their answers, of one model to prompts of one length, are alike.
 fn other_answers(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     let mut asks: BTreeMap<_, Vec<(usize, f64)>> = BTreeMap::new();
     for (at, found) in results.iter().enumerate() {
+        let Some(tokens) = found.summary.as_ref().map(|it| &it.tokens) else {
+            continue;
+        };
         let asked =
             ["ask_chars", "output_tokens"].map(|axis| found.point.get(axis).map(Value::to_string));
+        let is_asked = asked.iter().any(Option::is_some);
+        let input = ["input_chars", "input_tokens"].map(|axis| found.point.get(axis));
+        let input = format!("{input:?} {:?}", tokens.input_mean.map(f64::round));
+        let of_table = (!is_asked).then_some((found.lines, found.facts.get("model"), input));
         let template = found.facts.get("template");
-        let mean = found.summary.as_ref().and_then(|it| it.tokens.output_mean);
-        if let (true, Some(mean)) = (asked.iter().any(Option::is_some), mean) {
-            let key = (&found.file, &found.section, template, asked);
+        if let Some(mean) = tokens.output_mean {
+            let key = (&found.file, &found.section, template, asked, of_table);
             asks.entry(key).or_default().push((at, mean));
         }
     }
     let mut doubts = Vec::new();
-    for answers in asks.into_values().filter(|it| it.len() >= FEWEST_OF_ASK) {
+    for ((.., of_table), answers) in asks.iter().filter(|(_, it)| it.len() >= FEWEST_OF_ASK) {
         let mut means = Vec::from_iter(answers.iter().map(|(_, mean)| *mean));
-        means.sort_by(f64::total_cmp);
-        let others = means[means.len() / 2];
-        for (at, mean) in answers {
+        sort(&mut means);
+        let Some(others) = quantile(&means, 0.5) else {
+            continue;
+        };
+        let alike = means
+            .iter()
+            .filter(|mean| (**mean / others - 1.0).abs() <= OF_ONE_ASK);
+        if of_table.is_some() && 4 * alike.count() < 3 * means.len() {
+            continue;
+        }
+        for &(at, mean) in answers {
             if (mean / others).max(others / mean) >= OTHER_WORK {
                 doubts.push((at, ImportDoubt::OtherAnswers { mean, others }));
             }

@@ -281,17 +281,16 @@ fn caption_above(first: usize, notes: &Notes<'_>) -> Option<Caption> {
 }
 
 /// What a caption says beside its metric that tells its table from others: not that it is one, nor
-/// how many requests each cell is of.
+/// its unit, nor how many requests each cell is of.
 fn beside(text: &str) -> String {
     let (mut kept, mut inside) = (String::new(), None::<String>);
     for sign in text.chars() {
         match (sign, &mut inside) {
             ('(' | '（', None) => inside = Some(String::new()),
             (')' | '）', Some(said)) => {
-                if !PER_CELL
-                    .iter()
-                    .any(|word| said.to_lowercase().contains(word))
-                {
+                let mut words = PER_CELL.iter();
+                let is_of_cells = words.any(|word| said.to_lowercase().contains(word));
+                if !is_of_cells && Unit::of_word(said).is_none() {
                     kept.push_str(&format!("（{said}）"));
                 }
                 inside = None;
@@ -322,19 +321,20 @@ fn is_share(field: Field) -> bool {
     )
 }
 
-/// Words of a metric's name that tell whose it is, `v1` and `A`, and no percentile.
+/// Words of a metric's name that tell whose it is, `v1` and `A`: no percentile, and not `E2E`.
 fn marks(name: &str) -> BTreeSet<String> {
     let outside = name.split(['(', '（']).next().unwrap_or(name);
     let words = outside.split(|c: char| !c.is_ascii_alphanumeric());
-    let is_rank = |word: &str| {
-        let rank = word.to_lowercase();
-        rank.strip_prefix('p')
-            .is_some_and(|digits| digits.parse::<f64>().is_ok())
+    let is_of_metric = |word: &str| {
+        let word = word.to_lowercase();
+        let rank = word.strip_prefix('p');
+        ["e2e", "e2el", "end2end"].contains(&word.as_str())
+            || rank.is_some_and(|digits| digits.parse::<f64>().is_ok())
     };
     let is_mark = |word: &&str| {
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
         let is_letter = word.len() == 1 && word.chars().all(char::is_uppercase);
-        (has_digit && !is_rank(word)) || is_letter
+        (has_digit && !is_of_metric(word)) || is_letter
     };
     words.filter(is_mark).map(str::to_owned).collect()
 }

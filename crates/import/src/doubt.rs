@@ -33,6 +33,8 @@ pub enum ImportDoubtCode {
     NotADistribution,
     DisorderedPercentiles,
     InconsistentImport,
+    /// The author of the notes says that he does not trust it.
+    DoubtedByAuthor,
     /// We called it INVALID when we wrote it.
     MarkedInvalid,
 }
@@ -119,6 +121,10 @@ pub enum ImportDoubt {
     },
     /// The note itself says that it does not count.
     SaidVoid {
+        remark: String,
+    },
+    /// The note itself says that it is not to be trusted.
+    SaidDoubtful {
         remark: String,
     },
     /// The same numbers as of another engine, card or command.
@@ -261,6 +267,7 @@ impl ImportDoubt {
             ImportDoubt::Overload { .. } => Code::Overload,
             ImportDoubt::UnreadAccounts { .. } => Code::UnreadAccounts,
             ImportDoubt::MarkedInvalid { .. } | ImportDoubt::SaidVoid { .. } => Code::MarkedInvalid,
+            ImportDoubt::SaidDoubtful { .. } => Code::DoubtedByAuthor,
             ImportDoubt::Contradiction { .. }
             | ImportDoubt::OffLadder { .. }
             | ImportDoubt::RepeatedNumber(_)
@@ -274,6 +281,14 @@ impl ImportDoubt {
             | ImportDoubt::HeadingLength { .. }
             | ImportDoubt::HeadingConcurrency { .. } => Code::InconsistentImport,
         }
+    }
+
+    /// Whether it is what the note itself says.
+    pub(crate) fn is_said(&self) -> bool {
+        matches!(
+            self,
+            ImportDoubt::SaidDoubtful { .. } | ImportDoubt::SaidVoid { .. }
+        )
     }
 
     /// Figures that it says are not to be compared by, as keys of a summary or their beginnings.
@@ -303,6 +318,8 @@ impl ImportDoubt {
             } => [lower, upper]
                 .map(|it| format!("latency.{metric}.{it}"))
                 .into(),
+            // All begin with nothing.
+            ImportDoubt::SaidDoubtful { .. } => vec![String::new()],
             _ => Vec::new(),
         }
     }

@@ -49,6 +49,8 @@ inferometer_text::texts! {
         IdleStreamsRemedy => "read it as a burst of {requests} requests; to measure this concurrency, send several times as many requests", "请视为 {requests} 个请求的一次突发；要测量该并发数，请发送数倍于它的请求";
         SaidVoid => "the note says of it: {remark}", "记录中注明：{remark}";
         SaidVoidRemedy => "nothing is concluded from it; measure it again", "不据此下结论；请重新测量";
+        SaidDoubtful => "its author doubts it: “{remark}”", "作者自己存疑：“{remark}”";
+        SaidDoubtfulRemedy => "take it as a hint only, and measure it again before anything is decided by it", "仅作参考；据此做决定前请重新测量";
         Copied => "its numbers equal those of lines {first}–{last} to the last digit, which are said to be of something else ({other})", "其数值与第 {first}–{last} 行逐位相同，而后者注明为另一对象（{other}）的结果";
         CopiedRemedy => "one of the two was copied and not measured: use neither until you know which", "两者之一系复制而非实测：弄清之前两者都不可用";
         ShorterAnswers => "its answers have {mean} tokens, {times} times as few as those of the same ask beside it ({others})", "其回答平均 {mean} 个 token，只有同组相同要求的回答（{others}）的 1/{times}";

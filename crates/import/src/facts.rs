@@ -1,6 +1,7 @@
 //! What headings say of a measurement: which engine, on which card, with which model and data.
 
 use crate::announced::{Announced, Facts};
+use crate::brackets::without_brackets;
 use crate::result::ImportedResult;
 use crate::section::Section;
 use inferometer_catalog::device::Device;
@@ -137,6 +138,32 @@ fn of_title(title: &str) -> impl Iterator<Item = (String, String)> {
     known.filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
+/// What a heading that names an engine says beside it, its version and its cards, which tell servers
+/// apart and not what they were asked: nothing of `1. vLLM 0.6.3 (A100)`. Others stay as they are.
+pub(crate) fn without_server(title: &str) -> String {
+    if engines(title).is_none() {
+        return title.to_owned();
+    }
+    let is_of_server = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let number = bare.strip_prefix(['v', 'V']).unwrap_or(bare);
+        engines(bare).is_some() || cards(bare).is_some() || version(number).is_some()
+    };
+    let (bare, _) = without_brackets(title);
+    let is_end = |c: char| c.is_whitespace() || ",，、:：".contains(c);
+    let is_number = |word: &str| {
+        let word = word.trim_end_matches('.');
+        word.chars()
+            .all(|c| c.is_ascii_digit() || "一二三四五六七八九十".contains(c))
+    };
+    let words = bare
+        .split(is_end)
+        .filter(|word| !word.is_empty() && !is_of_server(word));
+    let words: Vec<&str> = words.collect();
+    let begin = usize::from(words.first().is_some_and(|word| is_number(word)));
+    words[begin..].join(" ")
+}
+
 /// Words of a title; a hyphen and a dot belong to a name.
 fn words(title: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
@@ -237,6 +264,19 @@ mod tests {
             ("bench --model-name x", None),
         ] {
             assert_eq!(asked_model(command).as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_a_heading_says_beside_its_server_is_the_test() {
+        for (title, expected) in [
+            ("1. vLLM 0.6.3（A100-80G，单卡）", ""),
+            ("二、MindIE 1.0.RC3 910B4", ""),
+            ("vLLM v0.8.5 long prompts", "long prompts"),
+            ("SGLang: 短输入", "短输入"),
+            ("3. 短输入 (A100)", "3. 短输入 (A100)"),
+        ] {
+            assert_eq!(without_server(title), expected, "{title}");
         }
     }
 

@@ -3,9 +3,11 @@
 use crate::announced::is_announcement;
 use crate::block::{Entry, entries};
 use crate::context::memory_gib;
+use crate::doubt_words::doubt_said;
 use crate::group::load;
 use crate::label::Field;
 use crate::quantity::{count, leading_number, number};
+use crate::remeasured;
 use crate::result::{ImportedResult, Tool};
 use crate::section;
 use inferometer_notes::{Notes, bare};
@@ -41,6 +43,7 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) -> Option<
         found.heading = heading;
     }
     told_apart(results);
+    remeasured::put_beside_first(results);
     let remarked = remarked(results);
     for (found, is_remarked) in results.iter_mut().zip(remarked) {
         let heading = found.heading.clone();
@@ -69,6 +72,7 @@ fn told_apart(results: &mut [ImportedResult]) {
             heading.filter(|it| found.section.last() != Some(it))
         };
         let is_table = |found: &ImportedResult| rows[&found.lines] > 1;
+        remeasured::put_beside_table(of_section, is_table);
         let tables = of_section.iter().filter(|found| is_table(found));
         let names: BTreeSet<Option<String>> = tables.map(own).collect();
         if names.len() < 2 {
@@ -406,6 +410,7 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && !plain.starts_with("Namespace(")
         && !is_said_by_a_program(plain)
         && !is_announcement(plain)
+        && doubt_said(plain).is_none()
         && entries(plain).is_empty()
         && memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));

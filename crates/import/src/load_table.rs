@@ -6,6 +6,7 @@ use crate::builder::ResultBuilder;
 use crate::column_labels::{column_labels, is_total};
 use crate::context::says_again;
 use crate::doubt::ToldFailures;
+use crate::doubt_words::{DoubtSaid, doubt_said, is_warm};
 use crate::failure_words::{failed_share, is_out_of_memory, is_void};
 use crate::label::{Field, Label, Sample, is_change, label};
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
@@ -61,8 +62,19 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         grid.counts.set(builder, head, names);
     }
     let counts = grid.counts_of_requests(&meant.labels);
+    let has_lengths = grid.has_several_prompts(&meant.labels);
+    let mut answers = None;
     for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
         let known = known.map(|label| of_one_request(name, label, cells, counts));
+        let known = known.map(|label| match label.field {
+            Field::OutputSize if !has_lengths && are_means(cells) => {
+                let name = printable(name, 80);
+                answers = Some(Assumption::LengthOfAnswers { name });
+                let field = Field::Of(Sample::OutputLength, None);
+                Label { field, ..label }
+            }
+            _ => label,
+        });
         if let Some(setting) = Column::named(name) {
             for (builder, cell) in builders.iter_mut().zip(cells) {
                 match setting.value(cell) {
@@ -147,6 +159,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         }
         builder.assumed.splice(0..0, assumed(&grid.metrics, &units));
         builder.assumed.extend(meant.assumed.iter().cloned());
+        builder.assumed.extend(answers.clone());
         let mut result = builder.finish(tool, (table.first, last));
         if let Some(error) = error {
             result.error = Some(printable(error, 80));
@@ -159,6 +172,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         if let Some(remark) = remarks.clone().find(|cell| is_void(cell)) {
             result.said_void = Some(printable(remark, 80));
         }
+        result.said_doubtful = doubtful_remark(&grid.metrics, at);
         let is_counted = result.summary.as_ref().is_some_and(|it| {
             it.requests.failed.is_some_and(|failed| failed > 0)
                 || it.requests.failed_share.is_some()
@@ -180,6 +194,17 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         notes.take((table.first, last));
     }
     found
+}
+
+/// The remark by which the author doubts a row. A column of states that were measured, `cold` beside
+/// `warm`, has none.
+fn doubtful_remark(metrics: &[(&str, Vec<&str>)], at: usize) -> Option<String> {
+    let remarks = metrics.iter().filter_map(|(_, cells)| {
+        let cell = cells.get(at)?;
+        let is_state = doubt_said(cell)? == DoubtSaid::Cold && cells.iter().any(|it| is_warm(it));
+        (!is_state && quantity(cell).is_none()).then_some(*cell)
+    });
+    remarks.map(|remark| printable(remark, 80)).next()
 }
 
 /// Batch sizes and times in queues, which summaries have no place for and people look at.
@@ -306,7 +331,39 @@ fn of_one_request(name: &str, label: Label, cells: &[&str], counts: Option<&[&st
     }
 }
 
+/// Whether lengths of answers are those that came out: nobody asks for another one at a few loads of
+/// many. Each of these lengths stands alone.
+fn are_means(cells: &[&str]) -> bool {
+    const FEWEST: usize = 4;
+    let lengths: Vec<f64> = cells
+        .iter()
+        .filter_map(|cell| Some(quantity(cell)?.value))
+        .collect();
+    let count = |length: f64| lengths.iter().filter(|it| **it == length).count();
+    let usual = lengths.iter().copied().max_by_key(|it| count(*it));
+    let Some(usual) = usual.filter(|_| lengths.len() >= FEWEST) else {
+        return false;
+    };
+    let mut others = lengths.iter().filter(|it| **it != usual).peekable();
+    let are_many = 4 * count(usual) >= 3 * lengths.len();
+    are_many && others.peek().is_some() && others.all(|it| count(*it) == 1)
+}
+
 impl<'t> Grid<'t> {
+    /// Whether rows name prompts of several lengths: they are of several tests.
+    fn has_several_prompts(&self, labels: &[Option<Label>]) -> bool {
+        let is_input = |label: &Option<Label>| {
+            let field = label.map(|label| label.field);
+            matches!(field, Some(Field::InputSize | Field::InputChars))
+        };
+        let mut columns = self
+            .metrics
+            .iter()
+            .zip(labels)
+            .filter(|(_, label)| is_input(label));
+        columns.any(|((_, cells), _)| cells.windows(2).any(|pair| pair[0] != pair[1]))
+    }
+
     /// The cells that say how many requests each result is of.
     fn counts_of_requests(&self, labels: &[Option<Label>]) -> Option<&[&'t str]> {
         let is_count = |label: &Option<Label>| {

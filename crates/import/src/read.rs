@@ -7,8 +7,8 @@ use crate::quantity::quantity;
 use crate::result::Imported;
 use crate::section::{self, sections};
 use crate::{
-    block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, settings,
-    stated_requests, tables, told_failures,
+    block, context, copies, facts, failed_point, guidellm, heading, json, own, remarks, served_by,
+    settings, stated_requests, tables, told_failures,
 };
 use inferometer_notes::{BARS, Notes, plain_width};
 
@@ -32,6 +32,7 @@ pub fn read(name: &str, text: &str) -> Imported {
     without_result.extend(settings::attach(&mut results, &mut notes));
     told_failures::find(&mut results, &mut notes);
     let title = heading::read(&mut results, &notes);
+    remarks::find(&mut results, &notes);
     stated_requests::read(&mut results, &notes);
     facts::read(name, &mut results, &announced, &sections(&notes));
     served_by::read(&mut results, &notes);

@@ -117,7 +117,10 @@ pub struct ImportedResult {
     /// The remark that it does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_void: Option<String>,
-    /// Its table calls it a repeat of another row.
+    /// The remark by which the author of the notes doubts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_doubtful: Option<String>,
+    /// Its table or its heading calls it a repeat of another.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub said_again: bool,
     /// Reasons to distrust it, the worst first.

@@ -128,7 +128,18 @@ fn counted_cards(lower: &str) -> BTreeSet<u64> {
             None => words.push(word),
         }
     }
-    words.retain(|word| !word.is_empty());
+    // The memory of a card stands between it and its number: `910B4 32G × 8`.
+    let is_memory = |word: &&str| {
+        let size = word.trim_end_matches('b').strip_suffix('g');
+        size.is_some_and(|size| size.parse::<u64>().is_ok())
+    };
+    let cards = words.clone();
+    let is_card_before = |at: usize| at > 0 && cards[at - 1].split('-').any(is_card);
+    let mut at = 0..words.len();
+    words.retain(|word| {
+        let is_of_card = at.next().is_some_and(is_card_before) && is_memory(word);
+        !word.is_empty() && !is_of_card
+    });
     let pairs = words.windows(3).filter(|it| it[1] == "x");
     let pairs = pairs.flat_map(|it| [(it[0], it[2]), (it[2], it[0])]);
     let count = |(number, card): (&str, &str)| {
@@ -194,6 +205,7 @@ mod tests {
             ("vLLM, H20*8", Some(8)),
             ("vLLM (8x H20-96G)", Some(8)),
             ("A100-80G * 4", Some(4)),
+            ("MindIE（910B4 32G × 8）", Some(8)),
             ("单机8卡", Some(8)),
             ("vLLM TP4", Some(4)),
             ("8 卡服务器，4×H20", Some(4)),

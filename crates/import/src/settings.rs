@@ -3,7 +3,7 @@
 //! Headings name flags of other engines as well: `(--max-num-seqs 16)`.
 
 use crate::commands::value;
-use crate::context::{is_said_to_be_again, places};
+use crate::context::{Above, places};
 use crate::facts::engines;
 use crate::group::load;
 use crate::result::{ImportedResult, Tool};
@@ -78,10 +78,11 @@ pub(crate) fn attach(results: &mut [ImportedResult], notes: &mut Notes<'_>) -> V
     let mut coming = statements.iter().enumerate().peekable();
     let mut has_result = vec![false; statements.len()];
     let mut served: Vec<(usize, usize, Option<Values>)> = Vec::new();
-    let mut floor = 0;
+    let mut lines_above = Above::default();
     let mut chains = Vec::new();
     for (place, found) in results.iter_mut().enumerate() {
-        let (first, end) = found.span();
+        let (first, _) = found.span();
+        let is_again = lines_above.says_again(found, notes);
         while let Some((at, stated)) = coming.next_if(|(_, it)| it.lines.0 < first) {
             let home = home_of(&sections, stated.lines.0);
             let (last, holds) = now.entry(home).or_default();
@@ -131,12 +132,11 @@ pub(crate) fn attach(results: &mut [ImportedResult], notes: &mut Notes<'_>) -> V
         }
         let is_own = before.is_some() && found.tool == Tool::MarkdownTable;
         if let Some(last) = of_statement.filter(|_| !is_own)
-            && !is_said_to_be_again(notes, floor, first)
+            && !is_again
         {
             chains.push((above, load(found)));
             served.push((place, last, before));
         }
-        floor = end + 1;
     }
     // Of two results at one load below one configuration, who knows what was changed in between?
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();

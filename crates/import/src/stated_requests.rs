@@ -36,6 +36,17 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         let planned = stated.of_streams(streams);
         if planned.is_some() {
             requests.planned = planned;
+            let answered = requests.answered();
+            // Of each request one value.
+            let latency = &mut summary.latency;
+            let samples = [
+                &mut latency.ttft_ms,
+                &mut latency.tpot_ms,
+                &mut latency.e2e_ms,
+            ];
+            for spread in samples.into_iter().flatten() {
+                spread.n = spread.n.or(answered);
+            }
             let text = section::plain(text);
             let text = text.trim_start_matches(['#', ' ']).to_owned();
             found.assumed.push(Assumption::RequestsInWords { text });
@@ -63,7 +74,15 @@ pub(crate) fn of_every_cell(caption: &str) -> Option<Stated> {
 }
 
 /// Words in front of the number of requests of a cell or load.
-const PER_CELL: [&str; 5] = ["每格", "每档", "每点", "per cell", "per point"];
+const PER_CELL: [&str; 7] = [
+    "每格",
+    "每档",
+    "每点",
+    "每组",
+    "每个并发",
+    "per cell",
+    "per point",
+];
 
 /// Longest line that is read.
 const LONGEST: usize = 300;
@@ -201,6 +220,7 @@ mod tests {
             ("All levels: 1000 requests", Stated::All(1000)),
             ("单机 A100，每格 500 个文本块", Stated::All(500)),
             ("统一使用 openqa 数据集，每档 500 条", Stated::All(500)),
+            ("参数对比（并发 128，每组 1000 条）", Stated::All(1000)),
         ] {
             assert_eq!(stated(text), Some(expected), "{text}");
         }

@@ -131,12 +131,14 @@ impl ImportedRequests {
     /// How many were answered: those that are counted so, else all that were planned but for those
     /// that are known to have failed.
     pub fn answered(&self) -> Option<u64> {
+        // A product that is whole but for its last binary digit.
+        const ROUNDING: f64 = 1e-6;
         let rest = || {
             let planned = self.planned?;
             let share = self.failed_share.unwrap_or(0.0);
             let failed = self
                 .failed
-                .unwrap_or((share * planned as f64).ceil() as u64);
+                .unwrap_or((share * planned as f64 - ROUNDING).ceil() as u64);
             Some(planned.saturating_sub(failed))
         };
         self.ok.or_else(rest)

@@ -72,7 +72,7 @@ inferometer_text::texts! {
         OtherObjectives => "{group}: its objectives are not those of the baseline{setting}; give --slo for both", "{group}：目标与基准不同{setting}；请用 --slo 统一指定";
         Margin => "margin", "容许差";
         LeftOut => "left out: {run} is INVALID ({codes})", "未计入：{run} 无效（INVALID，{codes}）";
-        Contradicted => "{side}: other numbers of a result contradict {metrics}, which decides nothing there (`inferometer import` says how); compare by another figure with --primary, or measure again", "{side}：结果中的其他数值与 {metrics} 矛盾，不据此下结论（详见 `inferometer import`）；请用 --primary 按其他指标比较，或重新测量";
+        Contradicted => "{side}: other numbers of a result, or its author, speak against {metrics}, which decides nothing there (`inferometer import` says how); compare by another figure with --primary, or measure again", "{side}：结果中的其他数值或作者自己的说明与 {metrics} 矛盾，不据此下结论（详见 `inferometer import`）；请用 --primary 按其他指标比较，或重新测量";
         Repeated => "{side}: {load} was measured {runs} times, and {metric} is {low} to {high}: {share} from run to run. Results that were measured once are taken to scatter likewise, so that smaller differences are hardly told", "{side}：{load} 测了 {runs} 次，{metric} 为 {low} 至 {high}，即各次相差 {share}。只测一次的结果按同样的波动估计，因此较小的差异难有结论";
         AllInvalid => "{side}: INVALID ({codes})", "{side}：无效（INVALID，{codes}）";
         SomeInvalid => "{side}: {count} of {runs} runs INVALID ({codes})", "{side}：{runs} 次运行中有 {count} 次无效（INVALID，{codes}）";
@@ -119,7 +119,7 @@ inferometer_text::texts! {
         OfSoMany => "the percentile as runs of {count} requests have it, which are few for it; how much it varies from run to run is known by the runs", "该百分位为每次 {count} 个请求的运行所得，请求数偏少；其波动由各次运行之间的差异得知";
         SlowTogether => "percentiles without an interval: there are too few requests, or the slowest of them come together, as when one pause holds up all that are under way, so that many tell as little as a few; three runs or more a side, each with a --seed of its own, tell how the percentile varies", "没有区间的百分位：请求太少，或最慢的请求同时出现（例如一次停顿拖慢所有进行中的请求），数量虽多，说明的情况却很少；每侧运行三次以上（各用不同的 --seed）即可得知该百分位的波动";
         DeviationsAlone => "summary figures only: twice the error that requests as different as the stated deviations may have is assumed, so that only clear differences are told", "只有汇总数值：按标准差所示的请求差异，以其可能误差的两倍估计，因此只判断明显的差异";
-        OwnNumbers => "other numbers of the result contradict this one", "结果中的其他数值与其矛盾";
+        OwnNumbers => "other numbers of the result, or its author, speak against this one", "结果中的其他数值或作者自己的说明与其矛盾";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
         NoCount => "cannot tell where a side does not say how many requests it is of: add a column of requests (or of ok and failed) to its table, and large differences are told", "未说明请求数的一方无法判断：在其表格中加一列“请求数”（或“成功”“失败”），即可判断明显的差异";
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs with other seeds", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或换用其他种子重复运行";

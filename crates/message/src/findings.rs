@@ -16,7 +16,7 @@ inferometer_text::texts! {
         MayBeAsGood => "as good as the best, for all that single runs of so few requests can tell (they differ by up to {share}): {settings}", "以这样少请求的单次运行（本身可相差至多 {share}）无法与最佳区分：{settings}";
         MayBeChanceOfRepeats => "so small a difference may be chance: repeats of one setting may differ by up to {share}; repeat both, and compare the folders", "差异太小，可能只是偶然：同一配置的重复测量本身可相差至多 {share}；请各重复运行后比较文件夹";
         MayBeAsGoodOfRepeats => "as good as the best, for all that repeats can tell (those of one setting may differ by up to {share}): {settings}", "就重复测量所能判断的，与最佳无法区分（同一配置的重复测量可相差至多 {share}）：{settings}";
-        NotCounted => "{points} (failures, other work than asked, or invalid)", "{points}（有失败、工作量与要求不符或无效）";
+        NotCounted => "{points} (failures, other work than asked, doubted by its author, or invalid)", "{points}（有失败、工作量与要求不符、作者存疑或无效）";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 明显差于 {best}，两者之比为 {factor}";
         PerCardName => "Per card", "单卡";
         PerCard => "{best} {best_value} tok/s on {best_cards} cards, {other} {other_value} tok/s on {cards} cards", "{best}（{best_cards} 张卡）{best_value} tok/s，{other}（{cards} 张卡）{other_value} tok/s";
@@ -37,11 +37,12 @@ inferometer_text::texts! {
         NotOfLadder => "{rate} tok/s at {load} does not count: {why}", "{load} 时的 {rate} tok/s 未计入：{why}";
         BecauseInvalid => "the run is INVALID", "该运行无效（INVALID）";
         BecauseFailing => "requests failed there", "该负载下有请求失败";
+        BecauseDoubted => "its author doubts it", "作者自己存疑";
         BecauseOtherWork => "its answers have other lengths", "该点的回答长度与其他点不同";
         BecauseOtherPrompts => "its prompts have another mean length", "该点的平均输入长度与其他点不同";
         BecauseInStep => "its streams sent in waves", "各并发流成批发出请求";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
-        ByFits => "interval: all curves that fit about as well, widened to measured loads; no repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；无重复测量";
+        ByFits => "interval: all curves that fit about as well, widened to measured loads; fewer than three repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；重复不足三次";
         FallsBehind => "between {axis} {low} and {load}: at {load} the server falls behind the arrivals", "在{axis} {low} 与 {load} 之间：{load} 时服务端已跟不上到达速率";
         FallsBehindEverywhere => "below {axis} {load}, the lowest that was measured: the server falls behind the arrivals", "低于所测的最低{axis} {load}：服务端跟不上到达速率";
         FallsBehindEvidence => "{done} requests/s completed at {axis} {load}", "{axis} {load} 时完成 {done} 请求/秒";

@@ -45,7 +45,7 @@ inferometer_text::texts! {
         CountContradicting => "contradicting table rows: {count}", "与结果块不符的表格行 {count} 个";
         CountResults => "results: {count}", "结果 {count} 个";
         CountOfWhich => "{results}, of which {kinds}", "{results}，其中{kinds}";
-        WithoutBad => "{name}, {count} invalid or failing left out", "{name}（不含 {count} 个无效或有失败的结果）";
+        WithoutBad => "{name}, {count} invalid, failing or doubted left out", "{name}（不含 {count} 个无效、有失败或存疑的结果）";
         NoSuchColumns => "no result has {columns}; there are: {available}", "没有结果包含 {columns}；可选：{available}";
         CountRepeated => "repeated in tables: {count}", "表格中重复 {count} 个";
         CountInvalid => "invalid: {count}", "无效 {count} 个";
@@ -77,7 +77,7 @@ inferometer_text::texts! {
         OtherCardsUncounted => "{cards}: rates are of the whole server, and how many cards served is not stated", "{cards}：吞吐量是整个服务的，且未写明用了几张卡";
         NoResult => "no result", "无结果";
         OwnMost => "{text}, its own highest {rate} at {load}", "{text}，自身最高为 {load} 时 {rate}";
-        NotCountedOrMissed => "has failures, answers of other lengths, is invalid or misses an objective: not counted among the best", "有失败请求、回答长度不符、无效或未满足目标：不计入最佳";
+        NotCountedOrMissed => "has failures, answers of other lengths, is invalid, misses an objective or is doubted by its author: not counted among the best", "有失败请求、回答长度不符、无效、未满足目标或作者存疑：不计入最佳";
         NotKnownToMeet => "an objective is not stated there: not counted among the best", "未给出目标所需的数值：不计入最佳";
         CountRefused => "refused starts: {count}", "启动失败 {count} 个";
         DoubtsHeading => "Doubts", "疑点";
@@ -107,8 +107,9 @@ inferometer_text::texts! {
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";
         MoreRequests => " ({name}: {share} more requests/s)", "（{name} 每秒请求数多 {share}）";
         OtherInputs => "not comparable: input {a} against {b}", "不可比：输入 {a} 对 {b}";
-        NotCounted => "has failures, answers of other lengths or is invalid: not counted among the best", "有失败请求、回答长度不符或无效：不计入最佳";
+        NotCounted => "has failures, answers of other lengths, is invalid or is doubted by its author: not counted among the best", "有失败请求、回答长度不符、无效或作者存疑：不计入最佳";
         OtherPrompts => "{points}: prompts of another mean length than most have, which is other work", "{points}：平均输入长度与多数结果不同，工作量不可比";
+        LengthsNotStated => "{names}: lengths are not stated, and taken to be those of the others", "{names}：未写明长度，按与其他组相同处理";
         OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";
         LeastLatency => "Lowest mean latency", "最低平均时延";
         InvalidResults => "Invalid results", "无效结果";

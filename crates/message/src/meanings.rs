@@ -104,7 +104,9 @@ impl DoubtMeaning {
             | DoubtCode::TokenSource
             | DoubtCode::ChunkNotToken
             | DoubtCode::Stalls
-            | DoubtCode::FrontEnd => return None,
+            | DoubtCode::FrontEnd
+            // Of imports alone, whose reports state its words.
+            | DoubtCode::DoubtedByAuthor => return None,
         })
     }
 }

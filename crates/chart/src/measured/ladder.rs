@@ -1,6 +1,7 @@
 //! Points of rising load, everything else alike.
 
 use super::{MeasuredPoint, MeasuredPoints, groups, independent, is_load};
+use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::summary::Summary;
 
 /// Points that differ in their load alone.
@@ -52,8 +53,8 @@ impl UsualPrompts {
     /// The median of mean lengths, of the measurements that know them.
     pub fn of<'a>(measured: impl Iterator<Item = &'a Summary>) -> Self {
         let mut known: Vec<f64> = measured.filter_map(|it| it.tokens.input_mean).collect();
-        known.sort_by(f64::total_cmp);
-        UsualPrompts(known.get(known.len() / 2).copied())
+        sort(&mut known);
+        UsualPrompts(quantile(&known, 0.5))
     }
 
     /// Whether those of a measurement are known to be others.

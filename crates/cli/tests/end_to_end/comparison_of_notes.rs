@@ -116,6 +116,44 @@ fn loads_that_tell_nothing_by_themselves_tell_together() {
 }
 
 #[test]
+fn parts_of_one_note_meet_by_their_models_and_what_their_author_doubts_decides_nothing() {
+    let place = Place::new();
+    let mut notes = String::from("# n\n\n");
+    for (model, factor) in [("Qwen2.5-7B", 1.0), ("Qwen2.5-72B", 0.2)] {
+        for (server, faster) in [
+            ("1. vLLM 0.6.3 (A100)", 2.0),
+            ("2. MindIE 1.0 (910B4)", 1.0),
+        ] {
+            let rates = times([factor * faster; 3]);
+            let mut table = ladder(&rates, 0.02);
+            if factor < 1.0 && faster > 1.0 {
+                table += "\n并发 32 那组预热不足，不准。\n";
+            }
+            let heading = if faster > 1.0 {
+                format!("## {model}\n\n")
+            } else {
+                String::new()
+            };
+            notes += &format!("{heading}### {server}\n\n{table}\n");
+        }
+    }
+    place.write("n.md", notes);
+    let (found, shown) = compared(&place, &["n.md@engine=MindIE", "n.md@engine=vLLM"]);
+    let verdict = |group: &str, load: f64| {
+        let mut rows = found["rows"].as_array().unwrap().iter();
+        let row = rows.find(|row| {
+            let point = &row["point"];
+            let is_here = point["group"] == group && point["concurrency"] == load;
+            is_here && row["metric"] == "throughput.output_tokens_per_s"
+        });
+        row.unwrap_or_else(|| panic!("{group} {load}: {found}"))["verdict"].clone()
+    };
+    assert_eq!(verdict("Qwen2.5-7B", 32.0), "better", "{shown}");
+    assert_eq!(verdict("Qwen2.5-72B", 64.0), "better", "{shown}");
+    assert_eq!(verdict("Qwen2.5-72B", 32.0), "unknown", "{shown}");
+}
+
+#[test]
 fn one_load_of_several_does_not_speak_for_the_ladder_and_a_crossing_is_told() {
     let place = Place::new();
     let against = |factors: &[f64]| {

@@ -124,6 +124,10 @@ impl ImportDoubt {
                 let values = vec![("remark", remark.clone())];
                 (Text::SaidVoid, values, Text::SaidVoidRemedy)
             }
+            ImportDoubt::SaidDoubtful { remark } => {
+                let values = vec![("remark", remark.clone())];
+                (Text::SaidDoubtful, values, Text::SaidDoubtfulRemedy)
+            }
             ImportDoubt::Copied { lines, other } => {
                 let values = vec![
                     ("first", lines.0.to_string()),

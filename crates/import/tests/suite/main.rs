@@ -12,6 +12,7 @@ mod meaning;
 mod peers;
 mod peers_folders;
 mod peers_later;
+mod remarks;
 mod sections;
 mod settings;
 mod sources;

@@ -81,8 +81,10 @@
       const labelled = labels && labels.length <= (series.shape === 'line' ? 24 : 14);
       if (labels) {
         common.text = labels;
-        // A curve that rises to the right leaves its upper left free.
-        common.textposition = series.shape === 'line' ? 'top left' : 'top center';
+        // A curve that rises to the right leaves its upper left free, but for the numbers of the axis.
+        const last = Math.max(...panel.series.flatMap((it) => it.x ?? []));
+        const beside = (x) => panel.x.scale === 'zero' && x < 0.08 * last ? 'top right' : 'top left';
+        common.textposition = series.shape === 'line' ? series.x.map(beside) : 'top center';
         common.cliponaxis = false;
         common.textfont = {size: 11, color: look.muted};
         common.hovertemplate = '%{text}<br>' + common.hovertemplate;

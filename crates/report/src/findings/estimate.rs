@@ -5,6 +5,7 @@ use inferometer_compare::{Needed, Settings, ShortRun};
 use inferometer_core::summary::Summary;
 use inferometer_statistics::batch_means;
 use std::cmp::Ordering;
+use std::f64::consts::SQRT_2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
@@ -140,6 +141,14 @@ impl Estimate {
             value: known.mean,
             interval: known.interval,
         })
+    }
+
+    /// Of a point whose figures do not say how certain they are: apart from another such by a factor
+    /// of two alone.
+    pub(super) fn rough(row: &MeasuredPoint<'_>, compared: Compared) -> Option<Self> {
+        let value = compared.plain(row)?;
+        let interval = [value / SQRT_2, value * SQRT_2];
+        Some(Estimate { value, interval })
     }
 
     /// Whether two figures differ: their intervals have nothing in common, and they are further

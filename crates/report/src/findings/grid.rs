@@ -26,7 +26,10 @@ pub(super) fn least(axes: &[String], rows: &[MeasuredPoint<'_>], lang: Lang) -> 
         .filter_map(|(name, rows)| {
             let best = (rows.iter())
                 .filter(|row| !row.point.is_open_loop())
-                .filter_map(|row| Estimate::of(row, Compared::Throughput))
+                .filter_map(|row| {
+                    let known = Estimate::of(row, Compared::Throughput);
+                    known.or_else(|| Estimate::rough(row, Compared::Throughput))
+                })
                 .max_by(|a, b| a.value.total_cmp(&b.value))?;
             Some((name, best))
         })

@@ -4,7 +4,7 @@ use super::{Finding, FindingKind, axis_in_words, some};
 use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, UsualPrompts, rates};
-use inferometer_core::doubt::DoubtCode;
+use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
@@ -120,8 +120,15 @@ fn why_left_out(row: &MeasuredPoint<'_>) -> Option<Text> {
     if any(|summary| !summary.valid) {
         return Some(Text::BecauseInvalid);
     }
-    if any(Summary::fails_more_than_a_few) {
+    let has = |code: DoubtCode| {
+        let mut doubts = row.shown().into_iter().flat_map(|summary| &summary.doubts);
+        doubts.any(|doubt| doubt.code == code && doubt.severity > Severity::Note)
+    };
+    if any(Summary::fails_more_than_a_few) || has(DoubtCode::Failures) {
         return Some(Text::BecauseFailing);
+    }
+    if has(DoubtCode::DoubtedByAuthor) {
+        return Some(Text::BecauseDoubted);
     }
     if any(|summary| !summary.did_the_work()) {
         return Some(Text::BecauseOtherWork);

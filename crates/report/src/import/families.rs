@@ -99,6 +99,8 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 .map(|row| row.point().key())
                 .collect();
             rows.retain(|row| is_sound(row) || !sound.contains(&row.point().key()));
+            // Nor is what its author doubts and measured again.
+            rows.retain(|row| row.found.said_doubtful.is_none() || row.measured.is_some());
             // Of one load and setting, what was measured again is a repeat of the first.
             let all = rows.clone();
             let is_again = |at: usize| all[..at].iter().any(|it| is_repeat(it, all[at]));
@@ -201,11 +203,11 @@ impl<'r> Member<'r> {
         stated.all(|it| it == Some(first)).then_some(first)
     }
 
-    /// Whether it names no length, and measured one like it everywhere.
+    /// Whether it names no length, and nowhere measured one unlike it.
     fn measured_alike(&self, (axis, place): (&str, usize), length: f64) -> bool {
         self.rows.iter().all(|row| {
             let measured = row.lengths()[place];
-            let is_alike = measured.is_some_and(|it| !are_other_lengths(it, length));
+            let is_alike = measured.is_none_or(|it| !are_other_lengths(it, length));
             is_alike && !row.point().0.contains_key(axis)
         })
     }
@@ -231,7 +233,8 @@ impl<'r> Family<'r> {
         }
     }
 
-    /// `1024` that a caption states, and prompts that were 1024 tokens long by a tool, are one load.
+    /// `1024` that a caption states, and prompts that were 1024 tokens long by a tool, are one load. What
+    /// another does not say of its lengths is no contradiction, and told.
     fn find_common_lengths(&mut self) {
         const AXES: [(&str, usize); 2] = [("input_tokens", 0), ("output_tokens", 1)];
         for axis in AXES {
@@ -249,6 +252,20 @@ impl<'r> Family<'r> {
                 }
             }
         }
+    }
+
+    /// Names of members of which nobody knows the length that others state.
+    pub(super) fn without_lengths(&self) -> Vec<String> {
+        let is_known = |row: &ReportedResult<'_>, axis: &str| {
+            let place = usize::from(axis != "input_tokens");
+            row.point().0.contains_key(axis) || row.lengths()[place].is_some()
+        };
+        let lacks = |member: &&Member<'_>| {
+            let mut axes = member.common.iter();
+            axes.any(|axis| member.rows.iter().all(|row| !is_known(row, axis)))
+        };
+        let lacking = self.measured().filter(lacks);
+        lacking.map(|member| member.name.clone()).collect()
     }
 
     /// Those that have results.

@@ -198,7 +198,12 @@ fn table(
     if names.len() > 1 {
         let name = Column::wrapped(ImportText::Setting.text(lang));
         columns.push(texts(name, &|it| {
-            group.own_name(it.found).unwrap_or_default().to_owned()
+            let own = group.own_name(it.found).unwrap_or_default();
+            // The heading of all stands above the table.
+            let rest = own.strip_prefix(group.name.as_str()).unwrap_or(own);
+            rest.strip_prefix(": ")
+                .unwrap_or(if rest.is_empty() { rest } else { own })
+                .to_owned()
         }));
     }
     let are_alike = are_alike(group, rows);

@@ -55,6 +55,9 @@ impl<'a> ImportedPoints<'a> {
                 }
                 let setting: Vec<String> = title.into_iter().chain(own).collect();
                 let mut point = with_our_names(&result.point());
+                if matches!(names, Names::Flags) {
+                    point.0.extend(beside_load(result, told_apart).0);
+                }
                 if !setting.is_empty() {
                     point
                         .0
@@ -145,6 +148,8 @@ enum Names {
     Files,
     /// By their headings, which differ.
     Headings,
+    /// All are of one load, each with other flags, which are axes of their own.
+    Flags,
     Settings,
 }
 
@@ -160,8 +165,15 @@ impl Names {
         let files: BTreeSet<&str> = (measured.iter())
             .map(|result| result.found.file.as_str())
             .collect();
+        // A number of a row says nothing.
+        let settings: BTreeSet<String> = (measured.iter())
+            .filter_map(|result| Some(beside_load(result, &result.measured.as_ref()?.0)))
+            .filter(|own| !own.0.is_empty() && !own.0.contains_key("row"))
+            .map(|own| own.key())
+            .collect();
         match (loads.len(), headings.len() == measured.len()) {
             (_, true) if loads.len() < measured.len() => Names::Headings,
+            (1, _) if settings.len() == measured.len() => Names::Flags,
             (1, _) if files.len() == measured.len() => Names::Files,
             (1, _) => Names::Numbers,
             _ => Names::Settings,
@@ -180,21 +192,22 @@ impl Names {
             Names::Headings => Some(name.to_owned()),
             Names::Files => Some(result.source_name()),
             Names::Numbers => Some(format!("#{} {name}", result.number).trim_end().to_owned()),
+            Names::Flags => None,
             Names::Settings => {
-                let own = point.0.iter();
-                let is_load = |axis: &str| {
-                    let mut load = result.found.point.keys();
-                    load.any(|known| known.replace('_', "-") == axis)
-                };
-                let own = own.filter(|(axis, _)| !is_load(axis));
-                let own = Point(
-                    own.map(|(axis, value)| (axis.clone(), value.clone()))
-                        .collect(),
-                );
+                let own = beside_load(result, point);
                 (!own.0.is_empty()).then(|| own.to_string())
             }
         }
     }
+}
+
+/// What tells a result from others of its load.
+fn beside_load(result: &ReportedResult<'_>, point: &Point) -> Point {
+    let mut own = point.clone();
+    for axis in result.found.point.keys() {
+        own.0.remove(&axis.replace('_', "-"));
+    }
+    own
 }
 
 /// `input_chars` as `input-chars`.

@@ -102,6 +102,7 @@ impl<'r> Family<'r> {
         let mut pairs = Vec::from_iter(self.most(unit, lang));
         pairs.extend(self.within_objectives(report));
         pairs.extend(self.lengths(unit, lang));
+        pairs.extend(self.lengths_not_stated(lang));
         pairs.extend(self.other_cards(lang));
         pairs.extend(self.per_card(unit, lang));
         pairs.extend(self.in_brackets(lang));
@@ -277,7 +278,8 @@ impl<'r> Family<'r> {
     /// Mean answers, where they differ.
     fn lengths(&self, unit: Unit, lang: Lang) -> Option<Pair> {
         let length = |member: &Member<'_>| {
-            let known = member.rows.iter().filter_map(|row| row.lengths()[1]);
+            let rows = member.rows.iter().filter(|row| !is_other_work(row));
+            let known = rows.filter_map(|row| row.lengths()[1]);
             let known: Vec<f64> = known.collect();
             let mean = known.iter().sum::<f64>() / known.len() as f64;
             (!known.is_empty()).then(|| (member.name.clone(), mean))
@@ -294,6 +296,13 @@ impl<'r> Family<'r> {
         let lengths = PunctuationText::Comma.join(lang, &Vec::from_iter(lengths));
         let text = ImportText::OtherLengths.with(lang, &[("lengths", lengths)]);
         Some(Pair::new(ImportText::Lengths.text(lang), text))
+    }
+
+    fn lengths_not_stated(&self, lang: Lang) -> Option<Pair> {
+        let names = self.without_lengths();
+        let listed = PunctuationText::Comma.join(lang, &names);
+        let text = ImportText::LengthsNotStated.with(lang, &[("names", listed)]);
+        (!names.is_empty()).then(|| Pair::new(ImportText::Lengths.text(lang), text))
     }
 
     fn table(&self, unit: Unit, lang: Lang) -> Table {
@@ -502,19 +511,25 @@ fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
 /// Whether it may be the best: all was answered or nearly so, nothing makes it invalid, and the
 /// objectives are known to be met.
 fn counts(result: &ReportedResult<'_>) -> bool {
-    let is_whole = !result.has_failures() && !has_other_answers(result);
+    let is_whole = !result.has_failures() && !is_other_work(result);
     is_whole && result.meets() && is_sound(result)
 }
 
-/// Whether its answers are not those that were asked for.
-fn has_other_answers(result: &ReportedResult<'_>) -> bool {
-    let mut doubts = result.doubts.iter();
-    doubts.any(|doubt| doubt.code == ImportDoubtCode::OutputLengths)
+/// Whether its answers are not those that were asked for, or its author does not trust it.
+fn is_other_work(result: &ReportedResult<'_>) -> bool {
+    let codes = [
+        ImportDoubtCode::OutputLengths,
+        ImportDoubtCode::DoubtedByAuthor,
+    ];
+    result
+        .doubts
+        .iter()
+        .any(|doubt| codes.contains(&doubt.code))
 }
 
 /// What marks a result that may not be the best.
 fn sign(result: &ReportedResult<'_>) -> Option<&'static str> {
-    let is_spoiled = result.has_failures() || has_other_answers(result);
+    let is_spoiled = result.has_failures() || is_other_work(result);
     let is_unknown = !is_spoiled && !result.misses() && is_sound(result);
     match (counts(result), is_unknown) {
         (true, _) => None,

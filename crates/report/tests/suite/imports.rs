@@ -2,7 +2,7 @@
 
 use inferometer_core::slo::Slo;
 use inferometer_import::{Imported, Stored, read};
-use inferometer_page::figure::Shape;
+use inferometer_page::figure::{Scale, Shape};
 use inferometer_page::{html, markdown};
 use inferometer_report::import::{ImportReport, compose, figures};
 use inferometer_site::pages::import::compose_page;
@@ -119,6 +119,122 @@ fn a_grid_without_a_ladder_has_no_chart_of_dots() {
     let again = cells.map(|(input, ask, load)| (input, ask, 2 * load));
     let climbed = drawn(&[cells, again].concat());
     assert!(climbed.iter().any(is_ladder), "{climbed:?}");
+}
+
+#[test]
+fn a_ladder_of_which_one_load_is_sound_is_not_drawn() {
+    let notes = include_str!("../../../../fixtures/import/evalscope-2024-notes.md");
+    let stored = stored(read("notes.md", notes));
+    let figures = figures(&ImportReport::new(&stored, None, Lang::En));
+    let joined = |shape: &Shape| shape.samples().iter().filter(|it| it.y.is_some()).count() > 1;
+    for figure in figures.iter().filter(|it| it.id.contains("ladder")) {
+        let mut panels = figure.panels.iter().flat_map(|it| &it.series);
+        assert!(panels.any(|it| joined(&it.shape)), "{}", figure.title);
+    }
+}
+
+#[test]
+fn a_grid_of_single_runs_names_a_cell_that_is_far_slower_than_another() {
+    let lowest = |low: u32, requests: u32| {
+        let notes = format!(
+            "## 网格（vLLM，并发 16，每格 {requests} 条）\n\n输出吞吐 (tok/s)：\n\n\
+             | 输入长度\\输出长度 | 128 | 512 |\n|---|---|---|\n| 512 | 1010 | 1105 |\n| 8192 | {low} | 940 |\n\n\
+             E2E 延迟 (s)：\n\n\
+             | 输入长度\\输出长度 | 128 | 512 |\n|---|---|---|\n| 512 | 2.03 | 7.41 |\n| 8192 | 7.04 | 12.8 |\n"
+        );
+        let shown = as_markdown(&notes, &[], Lang::En);
+        assert!(shown.contains("E2E mean"), "one table: {shown}");
+        shown.contains("Lowest throughput")
+    };
+    assert!(lowest(291, 100));
+    assert!(!lowest(800, 100), "single runs do not show so little");
+    assert!(!lowest(291, 10), "too few requests");
+}
+
+#[test]
+fn rows_are_named_by_their_flags_and_what_their_author_doubts_is_not_the_best() {
+    let notes = "## 参数（vLLM 0.6.3，并发 128，每组 1000 条）\n\n\
+        | max-num-seqs | enable-prefix-caching | TTFT mean(ms) | 输出吞吐(tok/s) | 备注 |\n|---|---|---|---|---|\n\
+        | 32 | false | 9200 | 1980 | |\n| 128 | false | 245 | 3100 | |\n\
+        | 256 | false | 240 | 3150 | |\n| 256 | true | 190 | 9640 | 仅供参考 |\n";
+    let shown = as_markdown(notes, &[], Lang::En);
+    let best = shown.lines().find(|line| line.contains("Best")).unwrap();
+    assert!(
+        best.contains("max-num-seqs=256") && !best.contains("true"),
+        "{shown}"
+    );
+    assert!(shown.contains("doubted-by-author"), "{shown}");
+    let stored = stored(read("notes.md", notes));
+    let page = compose_page(&stored, Lang::En, |lang| {
+        ImportReport::new(&stored, None, lang)
+    });
+    let page = html::render(&page);
+    assert!(page.contains("1 invalid, failing or doubted left out"));
+    // Charts name settings by the values that tell them apart.
+    let figures = figures(&ImportReport::new(&stored, None, Lang::En));
+    let scale = &figures[0].panels[0].x.scale;
+    let is_named = |names: &[String]| names.iter().any(|name| name.starts_with("false-32"));
+    assert!(
+        matches!(scale, Scale::Category(names) if is_named(names)),
+        "{scale:?}"
+    );
+}
+
+#[test]
+fn a_side_that_states_no_lengths_meets_the_others_and_is_named() {
+    let table = "| 并发 | 吞吐量(tok/s) |\n|---|---|\n| 8 | 600 |\n| 32 | 2000 |\n\n";
+    let other = table.replace("600", "900").replace("2000", "3000");
+    let notes = format!(
+        "# n\n## vLLM\n\n输入 1024 / 输出 256，每档 500 条\n\n{table}## SGLang\n每档 500 条\n\n{other}"
+    );
+    let shown = as_markdown(&notes, &[], Lang::En);
+    let (_, beside) = shown.split_once("Side by side").unwrap();
+    assert!(
+        beside.contains("SGLang: lengths are not stated"),
+        "{beside}"
+    );
+    let row = beside.lines().find(|line| line.contains("2,000"));
+    assert!(row.is_some_and(|row| row.contains("3,000")), "{beside}");
+}
+
+#[test]
+fn a_repeat_that_its_author_doubts_does_not_spoil_the_first() {
+    let table = |speed: u32| {
+        format!(
+            "| 并发 | 吞吐量(tok/s) |\n|---|---|\n| 8 | {speed} |\n| 32 | {} |\n\n",
+            3 * speed
+        )
+    };
+    let notes = format!(
+        "# n\n## vLLM\n每档 500 条\n\n{}### 复测\n{}以上仅供参考。\n\n## SGLang\n每档 500 条\n\n{}",
+        table(600),
+        table(400),
+        table(500)
+    );
+    let shown = as_markdown(&notes, &[], Lang::En);
+    let (_, beside) = shown.split_once("Side by side").unwrap();
+    let row = beside
+        .lines()
+        .find(|line| line.contains("500") && line.contains("600"));
+    assert!(
+        row.is_some_and(|row| row.contains("vLLM +20 %")),
+        "{beside}"
+    );
+}
+
+#[test]
+fn a_share_of_a_stated_number_of_requests_tells_from_where_on_they_fail() {
+    let row = |load: u32, speed: u32, ok: &str| format!("| {load} | {speed} | {ok} |\n");
+    let notes = format!(
+        "## vLLM（每档 1000 条）\n\n| 并发 | 吞吐量(tok/s) | 成功率 |\n|---|---|---|\n{}{}{}{}",
+        row(8, 600, "100%"),
+        row(32, 2000, "100%"),
+        row(64, 2900, "100%"),
+        row(128, 3600, "94.8%")
+    );
+    let shown = as_markdown(&notes, &[], Lang::En);
+    assert!(shown.contains("52 of 1,000 failed at 128"), "{shown}");
+    assert!(!shown.contains("other lengths"), "{shown}");
 }
 
 #[test]
@@ -245,7 +361,7 @@ fn tiles_say_how_many_results_they_leave_out() {
         });
         html::render(&page)
     };
-    assert!(table(900).contains("1 invalid or failing left out"));
+    assert!(table(900).contains("1 invalid, failing or doubted left out"));
     assert!(!table(400).contains("left out"));
 }
 

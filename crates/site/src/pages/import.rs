@@ -3,7 +3,7 @@
 use super::run::duration;
 use super::title;
 use inferometer_core::doubt::Severity;
-use inferometer_import::{ImportDoubtCode, StatedImportDoubt, Stored};
+use inferometer_import::Stored;
 use inferometer_message::{ImportText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
@@ -40,16 +40,11 @@ fn name<'a>(report: &ImportReport<'a>) -> Option<&'a str> {
 
 fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
     let lang = report.lang;
-    // A result that is invalid or of which requests failed is not a headline, and over several
-    // groups there is none: they measured different things.
+    // What may not be called the best is not a headline, and over several groups there is none:
+    // they measured different things.
     let is_sound = |line: &&ReportedResult<'_>| {
         let measured = line.measured.as_ref();
-        let lost = |doubt: &StatedImportDoubt| {
-            let codes = [ImportDoubtCode::Failures, ImportDoubtCode::LostRequests];
-            codes.contains(&doubt.code)
-        };
-        let is_valid = measured.is_some_and(|(_, summary)| summary.valid);
-        is_valid && !line.misses() && !line.doubts.iter().any(lost)
+        measured.is_some_and(|(_, summary)| summary.can_win()) && !line.misses()
     };
     let one_group = report.groups.len() == 1;
     let measured = || report.results.iter().filter(|it| one_group && is_sound(it));
