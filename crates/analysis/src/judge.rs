@@ -431,7 +431,7 @@ impl Case<'_> {
         let measured = ending.sending_ended.since(ending.measured_from);
         let over = ramp.over.0.min(measured);
         let is_long = over > measured.mul_f64(LEAST_PART);
-        (!ending.steady_window && is_long).then(|| over.as_secs_f64() * 1e3)
+        (!ending.steady_window && is_long).then_some(over.as_secs_f64() * 1e3)
     }
 
     fn stragglers(&self) -> Option<Doubt> {

@@ -64,4 +64,4 @@ pub use error::SimError;
 pub use fault::{FaultError, Faults};
 pub use server::{Ending, Server};
 pub use tls::Tls;
-pub use tokenizer::{Tokenizer, TokenizerError, words};
+pub use tokenizer::{Tokenizer, TokenizerError, word_ids};

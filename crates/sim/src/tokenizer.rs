@@ -11,7 +11,7 @@ mod words;
 pub(crate) use pieces::Piece;
 use template::MOST_TIME;
 pub(crate) use template::{ChatTemplate, OpensAnswer};
-pub use words::words;
+pub use words::word_ids;
 pub(crate) use words::{Vocabulary, word_id};
 
 use std::{
@@ -190,7 +190,7 @@ impl Tokenizer {
 impl Cutter {
     fn encode(&self, text: &str) -> Vec<u32> {
         match self {
-            Cutter::Words => words(text).map(word_id).collect(),
+            Cutter::Words => word_ids(text),
             Cutter::Bytes => text.bytes().map(u32::from).collect(),
             Cutter::OpenAi(encoder) => encoder.encode(text),
             Cutter::File { tokenizer, .. } => {

@@ -30,7 +30,6 @@ pub use ranks::{ReceivedRecords, Records};
 pub use unended::Unended;
 
 pub use crate::error::StorageError;
-use crate::form;
 use crate::journal::{self, Header, JournalWriter};
 use crate::parquet_file::RecordsWriter;
 use crate::sums::Sums;
@@ -44,6 +43,7 @@ use inferometer_core::server::{Sample, Spans};
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_core::window::Opening;
+use inferometer_records::form;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;

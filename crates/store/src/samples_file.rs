@@ -1,8 +1,8 @@
 //! Samples as JSON Lines with checksums that are only appended to.
 
 use crate::error::StorageError;
-use crate::summed_lines::{self, LineWriter, SummedLines};
 use inferometer_core::server::Sample;
+use inferometer_records::summed_lines::{self, LineWriter, SummedLines};
 use std::fs::File;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl GrowingSamples {
     /// All of them, with what was written since the last look.
     pub fn all(&mut self) -> Result<&[Sample], StorageError> {
         self.lines.grow()?;
-        while let Some(sample) = self.lines.next()? {
+        while let Some(sample) = self.lines.next_value()? {
             self.samples.push(sample);
         }
         self.samples.sort_by_key(|sample| sample.at);

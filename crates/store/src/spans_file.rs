@@ -2,8 +2,8 @@
 //! checksums that are only appended to.
 
 use crate::error::StorageError;
-use crate::summed_lines::{self, LineWriter};
 use inferometer_core::server::{RequestSpan, Spans};
+use inferometer_records::summed_lines::{self, LineWriter};
 use std::fs::File;
 use std::path::Path;
 

@@ -2,11 +2,11 @@
 //! comparisons, the newest first.
 
 use crate::error::StorageError;
-use crate::form;
 use crate::run_dir::{self, RunDir, SUMMARY};
 use crate::sweep_dir::{PLAN, SweepDir, below};
 use crate::whole_file;
 use inferometer_core::environment::Environment;
+use inferometer_records::form;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Read as _;

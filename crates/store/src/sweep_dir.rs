@@ -14,7 +14,6 @@
 mod seeds;
 
 use crate::error::StorageError;
-use crate::form;
 use crate::json_lines::{self, JsonLines};
 use crate::run_dir::RunDir;
 use crate::sums::Sums;
@@ -23,6 +22,7 @@ use inferometer_core::options::Options;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
+use inferometer_records::form;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -2,7 +2,7 @@
 //! on, and with `--keep-text` all of it afterwards.
 
 use crate::error::StorageError;
-use crate::summed_lines::{self, LineWriter};
+use inferometer_records::summed_lines::{self, LineWriter};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::BufWriter;

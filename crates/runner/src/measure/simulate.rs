@@ -39,7 +39,7 @@ use inferometer_sim::Death;
 use inferometer_sim::engine::{Engine, Request, block_hashes, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::wish::{Granted, Wish};
-use inferometer_sim::{Tokenizer, media, words};
+use inferometer_sim::{Tokenizer, media, word_ids};
 use inferometer_store::error::StorageError;
 use inferometer_store::journal::{Entry, Header, JournalWriter};
 use inferometer_store::run_dir::RunDir;
@@ -334,7 +334,7 @@ impl VirtualWork<'_> {
             }
             History::Data => {
                 let answer = self.workload.prompts.answer(session, place.turn);
-                ids.extend(words(&answer.unwrap_or_default()).map(|word| hashed(&word)));
+                ids.extend(word_ids(&answer.unwrap_or_default()));
             }
         }
         (request, ids)

@@ -19,7 +19,7 @@ pub(super) const SEVERAL_SIGNS: [&str; 16] = [
 
 /// The words of a text: what spaces part, and of a script that has no spaces each sign or
 /// well-known word.
-pub fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace().flat_map(|run| {
         let mut rest = run;
         std::iter::from_fn(move || {
@@ -38,6 +38,11 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
             Some(word)
         })
     })
+}
+
+/// The tokens of the words of a text, as a server without a tokenizer counts them.
+pub fn word_ids(text: &str) -> Vec<u32> {
+    words(text).map(word_id).collect()
 }
 
 /// Chinese and Japanese signs, their punctuation, and Korean syllables.

@@ -2,7 +2,7 @@
 
 use inferometer_core::content::Content;
 use inferometer_load::api;
-use inferometer_sim::{media, prompt, words};
+use inferometer_sim::{media, prompt, word_ids};
 use inferometer_workload::Sketch;
 use serde_json::{Map, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The tokens of a prompt. Words stand for them, unless the work has tokens.
 pub fn asked(content: &Content) -> Vec<u32> {
     match content {
-        Content::Text(text) => words(text).map(|word| hashed(&word)).collect(),
+        Content::Text(text) => word_ids(text),
         Content::TokenIds(ids) => ids.to_vec(),
         Content::Messages(_) | Content::Body(_) | Content::Batch(_) => {
             counted(content).unwrap_or_default().0
@@ -58,7 +58,7 @@ pub fn seconds_of(sketches: &[Sketch]) -> Option<f64> {
     all.reduce(|sum, more| sum + more)
 }
 
-/// A word, or a place in an answer, stands for a token, as it does for the server.
+/// A place in an answer stands for a token.
 pub fn hashed(token: &impl Hash) -> u32 {
     let mut hasher = DefaultHasher::new();
     token.hash(&mut hasher);

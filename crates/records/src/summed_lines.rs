@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// after a flush.
 #[derive(Debug)]
 pub struct LineWriter<T, W> {
-    pub(crate) file: W,
+    pub file: W,
     path: PathBuf,
     of: PhantomData<fn(&T)>,
 }
@@ -58,12 +58,12 @@ impl<T: Serialize, W: Write> LineWriter<T, W> {
 }
 
 /// What the lines of a file say, one at a time; of a line no more than `longest` bytes are read.
-pub(crate) fn read<T: DeserializeOwned>(
+pub fn read<T: DeserializeOwned>(
     path: &Path,
     longest: u64,
 ) -> Result<impl Iterator<Item = Result<T, StorageError>> + use<T>, StorageError> {
     let mut lines = SummedLines::open(path, longest)?;
-    Ok(std::iter::from_fn(move || match lines.next() {
+    Ok(std::iter::from_fn(move || match lines.next_value() {
         Ok(None) => lines.torn().map(Ok),
         next => next.transpose(),
     }))
@@ -71,14 +71,14 @@ pub(crate) fn read<T: DeserializeOwned>(
 
 /// The values of such a file, as it grows.
 #[derive(Debug)]
-pub(crate) struct SummedLines<T> {
+pub struct SummedLines<T> {
     lines: GrowingLines,
     check: SumCheck,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: DeserializeOwned> SummedLines<T> {
-    pub(crate) fn open(path: &Path, longest: u64) -> Result<Self, StorageError> {
+    pub fn open(path: &Path, longest: u64) -> Result<Self, StorageError> {
         Ok(SummedLines {
             lines: GrowingLines::open(path, longest)?,
             check: SumCheck::default(),
@@ -87,12 +87,12 @@ impl<T: DeserializeOwned> SummedLines<T> {
     }
 
     /// From now on also what was appended since.
-    pub(crate) fn grow(&mut self) -> Result<(), StorageError> {
+    pub fn grow(&mut self) -> Result<(), StorageError> {
         self.lines.grow()
     }
 
     /// The next value of a whole line.
-    pub(crate) fn next(&mut self) -> Result<Option<T>, StorageError> {
+    pub fn next_value(&mut self) -> Result<Option<T>, StorageError> {
         while let Some(line) = self.lines.next()? {
             let value = value(&mut self.check, line);
             if value.is_some() {
@@ -109,7 +109,7 @@ impl<T: DeserializeOwned> SummedLines<T> {
 }
 
 /// What a line says; nothing if it is damaged.
-pub(crate) fn value<T: DeserializeOwned>(check: &mut SumCheck, line: &mut Vec<u8>) -> Option<T> {
+pub fn value<T: DeserializeOwned>(check: &mut SumCheck, line: &mut Vec<u8>) -> Option<T> {
     let intact = check.passes(line);
     intact.then(|| serde_json::from_slice(line).ok()).flatten()
 }

@@ -29,7 +29,7 @@ pub fn read_summed<T: DeserializeOwned>(path: &Path) -> Result<T, StorageError> 
 }
 
 /// Reads such a file only to find damage; whether it has a checksum.
-pub(crate) fn verify(path: &Path) -> Result<bool, StorageError> {
+pub fn verify(path: &Path) -> Result<bool, StorageError> {
     checked::<IgnoredAny>(path).map(|(_, check)| check.is_summed())
 }
 
@@ -46,7 +46,7 @@ fn checked<T: DeserializeOwned>(path: &Path) -> Result<(T, SumCheck), StorageErr
 
 /// The same as `write`, before a load that need not wait for the disk: the file is whole for whoever reads it,
 /// and a moment later safe from a failure of the machine.
-pub(crate) fn write_early(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
+pub fn write_early(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
     let file = place(&folder.join(name), |mut file| {
         file.write_all(text.as_bytes()).map(|()| file)
     })?;
@@ -89,14 +89,14 @@ pub fn write_as_told(path: &Path, content: &[u8]) -> Result<(), StorageError> {
 }
 
 /// The name of a file until it is complete.
-pub(crate) fn partial(path: &Path) -> PathBuf {
+pub fn partial(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");
     PathBuf::from(name)
 }
 
 /// A new file in place of whatever has its name.
-pub(crate) fn fresh(path: &Path) -> io::Result<File> {
+pub fn fresh(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => File::create_new(path),
@@ -122,7 +122,7 @@ pub fn open(path: &Path) -> Result<File, StorageError> {
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What a file holds that is read at once, of at most 256 MiB.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
+pub fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
     let file = open(path)?;
     // With its length in sight it is read at once, not in pieces that double.
     let length = file.metadata().map_or(0, |about| about.len());

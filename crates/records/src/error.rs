@@ -75,7 +75,7 @@ impl StorageError {
     }
 
     /// An error of the system; a full disk is told apart, since its remedy is another.
-    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::DiskFull { path },
@@ -89,7 +89,7 @@ impl StorageError {
     }
 
     /// Content that is not what we write.
-    pub(crate) fn damaged(path: &Path, detail: impl ToString) -> Self {
+    pub fn damaged(path: &Path, detail: impl ToString) -> Self {
         StorageError::Damaged {
             path: path.to_owned(),
             detail: detail.to_string(),

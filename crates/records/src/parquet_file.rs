@@ -193,14 +193,14 @@ enum Wanted {
 
 /// A file of records whose end was read, which says what it holds.
 #[derive(Clone, Debug)]
-pub(crate) struct RecordsFile {
+pub struct RecordsFile {
     path: PathBuf,
     metadata: Arc<ParquetMetaData>,
     columns: Vec<Option<usize>>,
 }
 
 impl RecordsFile {
-    pub(crate) fn open(path: &Path) -> Result<Self, StorageError> {
+    pub fn open(path: &Path) -> Result<Self, StorageError> {
         Self::of(path, &whole_file::open(path)?)
     }
 
@@ -216,17 +216,17 @@ impl RecordsFile {
         })
     }
 
-    pub(crate) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.metadata.num_row_groups()
     }
 
     /// Records of a row group.
-    pub(crate) fn rows_of(&self, group: usize) -> u64 {
+    pub fn rows_of(&self, group: usize) -> u64 {
         u64::try_from(self.metadata.row_group(group).num_rows()).unwrap_or_default()
     }
 
     /// Shows what a fold needs of each record of some row groups.
-    pub(crate) fn each(
+    pub fn each(
         &self,
         groups: Range<usize>,
         mut see: impl FnMut(&Record),

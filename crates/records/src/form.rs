@@ -8,10 +8,10 @@ use std::path::Path;
 const VERSION: u32 = 1;
 
 /// Where a file states its form: within its first bytes.
-pub(crate) const HEAD: usize = 400;
+pub const HEAD: usize = 400;
 
 /// Refuses what a later version has written.
-pub(crate) fn check(path: &Path, content: &[u8]) -> Result<(), StorageError> {
+pub fn check(path: &Path, content: &[u8]) -> Result<(), StorageError> {
     match newer(content) {
         Some((name, found)) => Err(StorageError::Newer {
             path: path.to_owned(),
@@ -23,7 +23,7 @@ pub(crate) fn check(path: &Path, content: &[u8]) -> Result<(), StorageError> {
 }
 
 /// The form that the head of a file states, if it is later than ours: its name and its version.
-pub(crate) fn newer(content: &[u8]) -> Option<(String, u32)> {
+pub fn newer(content: &[u8]) -> Option<(String, u32)> {
     let head = String::from_utf8_lossy(&content[..content.len().min(HEAD)]);
     let key = ["\"schema\"", "\"form\""].into_iter();
     let stated = key.filter_map(|key| head.split_once(key)).map(|it| it.1);
