@@ -1,10 +1,10 @@
 //! Requests that are made ahead of need: a queue from a maker to its worker, bounded in number and
-//! bytes, and buffers that are used again once their request was sent.
+//! bytes.
 
+use crate::request_bytes::{RequestBytes, SpareBuffers};
 use crate::setup::PreparedRequest;
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -30,10 +30,7 @@ pub(crate) fn queue(most: Most) -> (Made, Requests) {
         state: Mutex::default(),
         room: Condvar::new(),
     });
-    let spare = Arc::new(SpareBuffers {
-        most_bytes: most.bytes,
-        state: Mutex::default(),
-    });
+    let spare = SpareBuffers::new(most.bytes);
     let made = Made {
         queue: Arc::clone(&queue),
         spare,
@@ -79,7 +76,8 @@ impl State {
 
 impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
+        // Nothing that holds the lock can panic halfway.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wake_maker(&self, mut state: MutexGuard<'_, State>) {
@@ -88,11 +86,6 @@ impl Queue {
             self.room.notify_one();
         }
     }
-}
-
-fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that holds a lock can panic halfway.
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn wake(worker: Option<Waker>) {
@@ -112,10 +105,7 @@ pub(crate) struct Made {
 impl Made {
     /// Empty bytes, in a buffer that served before if there is one.
     pub fn bytes(&self) -> RequestBytes {
-        RequestBytes {
-            buffer: self.spare.take(),
-            home: Some(Arc::clone(&self.spare)),
-        }
+        RequestBytes::reusing(&self.spare)
     }
 
     /// Whether no further request need be made now.
@@ -215,65 +205,6 @@ impl Drop for Requests {
         let unsent = std::mem::take(&mut state.requests);
         self.0.wake_maker(state);
         drop(unsent);
-    }
-}
-
-struct SpareBuffers {
-    most_bytes: usize,
-    state: Mutex<Buffers>,
-}
-
-#[derive(Default)]
-struct Buffers {
-    empty: Vec<Vec<u8>>,
-    bytes: usize,
-}
-
-impl SpareBuffers {
-    fn take(&self) -> Vec<u8> {
-        let mut state = locked(&self.state);
-        let buffer = state.empty.pop().unwrap_or_default();
-        state.bytes -= buffer.capacity();
-        buffer
-    }
-
-    fn put(&self, mut buffer: Vec<u8>) {
-        let mut state = locked(&self.state);
-        let bytes = state.bytes + buffer.capacity();
-        if bytes <= self.most_bytes {
-            buffer.clear();
-            state.bytes = bytes;
-            state.empty.push(buffer);
-        }
-    }
-}
-
-/// The bytes of a request.
-#[derive(Default)]
-pub struct RequestBytes {
-    buffer: Vec<u8>,
-    home: Option<Arc<SpareBuffers>>,
-}
-
-impl RequestBytes {
-    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.buffer
-    }
-}
-
-impl Deref for RequestBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.buffer
-    }
-}
-
-impl Drop for RequestBytes {
-    fn drop(&mut self) {
-        if let Some(home) = self.home.take() {
-            home.put(std::mem::take(&mut self.buffer));
-        }
     }
 }
 
@@ -391,22 +322,5 @@ mod tests {
             assert!(requests.next().await.is_none());
             maker.join().unwrap();
         }
-    }
-
-    #[test]
-    fn buffers_serve_again_as_far_as_they_do_not_hold_much_memory() {
-        let (made, _requests) = queue(most(1_000, 2_000));
-        let first = request(&made, 1_000);
-        let was = first.bytes.as_ptr();
-        drop(first);
-        let again = request(&made, 900);
-        assert_eq!(again.bytes.as_ptr(), was);
-        let many: Vec<PreparedRequest> = (0..100).map(|_| request(&made, 100)).collect();
-        drop((many, again, request(&made, 5_000)));
-        let state = locked(&made.spare.state);
-        let held: usize = state.empty.iter().map(Vec::capacity).sum();
-        assert_eq!(held, state.bytes);
-        assert!((1_000..=2_000).contains(&held), "{held}");
-        assert!(state.empty.iter().all(Vec::is_empty));
     }
 }

@@ -26,6 +26,7 @@ mod precision;
 pub mod preflight;
 pub mod recorder;
 mod refusal;
+mod request_bytes;
 pub mod setup;
 pub mod sse;
 pub mod stop_rules;

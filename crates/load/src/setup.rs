@@ -1,11 +1,11 @@
 //! What a run needs to know to make requests, shared by all workers.
 
-use crate::ahead::RequestBytes;
 use crate::api::{BodyTemplates, Dialect, Prompt, RequestOptions};
 use crate::clock::Clock;
 use crate::connect::{Network, basic_auth};
 use crate::exchange::Timeouts;
 use crate::http::Request;
+use crate::request_bytes::RequestBytes;
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::first_wave::FirstWave;
 use inferometer_core::medium::Medium;
