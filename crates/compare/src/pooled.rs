@@ -50,7 +50,7 @@ fn by_repeats(loads: &[&Contrast]) -> Option<Difference> {
     let seeds = |side: usize| first.by_seed[side].keys();
     let are_same = |it: &&Contrast| (0..2).all(|side| it.by_seed[side].keys().eq(seeds(side)));
     let least = first.by_seed.iter().map(BTreeMap::len).min()?;
-    if least < 2 || !loads.iter().all(|it| are_same(it)) {
+    if least < 2 || !loads.iter().all(are_same) {
         return None;
     }
     let means = |side: usize| -> Vec<f64> {
