@@ -55,6 +55,8 @@ fn told(runs: &[&ProbeOutcome], tier: &Tier) -> Vec<Told> {
 /// Runs that are looked at together.
 struct Together<'a> {
     runs: Vec<&'a ProbeOutcome>,
+    /// Runs that are too short to add to these, of whose requests more missed.
+    against: Vec<&'a ProbeOutcome>,
     /// Least requests beside the memory of the queue.
     for_queue: f64,
 }
@@ -63,11 +65,15 @@ impl<'a> Together<'a> {
     fn all(runs: Vec<&'a ProbeOutcome>) -> Self {
         let worths = runs.iter().filter_map(|run| run.worth.as_ref());
         let for_queue = worths.map(|worth| worth.for_queue).fold(0.0, f64::max);
-        Together { runs, for_queue }
+        Together {
+            runs,
+            against: Vec::new(),
+            for_queue,
+        }
     }
 
-    /// Those that count. The memory of a queue seems longest to a run that saw much of it: were all
-    /// that are short beside it left out, those that were calm would remain.
+    /// Those that count, and those against. The memory of a queue seems longest to a run that saw
+    /// much of it: were all that are short beside it left out, those that were calm would remain.
     fn of(runs: impl Iterator<Item = &'a ProbeOutcome>, tier: &Tier) -> Self {
         let is_long = |run: &&ProbeOutcome| {
             let worth = run.worth.as_ref();
@@ -81,8 +87,13 @@ impl<'a> Together<'a> {
             let own = missed(&[*run], tier);
             own.iter().zip(&usual).any(|(own, usual)| own > usual)
         };
-        found.runs.extend(short.into_iter().filter(is_worse));
+        found.against = short.into_iter().filter(is_worse).collect();
         found
+    }
+
+    /// The share of all requests, also of those against, that missed each target.
+    fn missed(&self, tier: &Tier) -> Vec<f64> {
+        missed(&[self.runs.as_slice(), &self.against].concat(), tier)
     }
 }
 
@@ -156,11 +167,12 @@ fn together(run: &ProbeOutcome, these: &Together<'_>, known: Option<bool>, tier:
         let effects = worths().filter_map(|worth| worth.effects.get(place).copied());
         effects.fold(1.0, f64::max) * least_independent(missed, 1.0 - share)
     };
-    let targets = tier.targets.iter().zip(missed(all, tier)).enumerate();
+    let shares = these.missed(tier);
+    let targets = tier.targets.iter().zip(shares.clone()).enumerate();
     let needs = targets.map(for_share).fold(these.for_queue, f64::max);
     let is_open = known.is_none() && needs.is_finite();
     let met = is_open && needs <= requests as f64;
-    let (within, asked) = worst(missed(all, tier), tier);
+    let (within, asked) = worst(shares, tier);
     // Those at its own level say at which rate.
     let here = || all.iter().filter(|other| other.level == run.level);
     let counted: u64 = here().map(|run| run.requests).sum();
