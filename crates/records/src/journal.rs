@@ -194,9 +194,11 @@ impl JournalWriter {
 }
 
 impl Drop for JournalWriter {
-    /// A last attempt; who wants to know whether it worked calls `flush`.
+    /// A last attempt; who wants to know whether it worked calls `flush`. The lock goes with it, also
+    /// where a process that is just being started has the file open for a moment more.
     fn drop(&mut self) {
         let _ = self.flush();
+        let _ = self.file.unlock();
     }
 }
 

@@ -271,3 +271,16 @@ fn each_look_at_a_growing_journal_finds_what_ended_since_and_what_is_under_way()
     assert_eq!(ended(&mut growing), (vec![2], vec![(1, 3)]));
     assert_eq!(ended(&mut growing), (vec![], vec![(1, 3)]));
 }
+
+#[test]
+fn a_journal_whose_writer_is_gone_is_not_being_written_whoever_has_it_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let writer = JournalWriter::create(&path, &Header::new(None)).unwrap();
+    // As a child has it between its fork and its program.
+    let open = writer.file.try_clone().unwrap();
+    assert!(is_being_written(&path));
+    drop(writer);
+    assert!(!is_being_written(&path));
+    drop(open);
+}
