@@ -350,7 +350,7 @@ fn a_side_of_invalid_runs_and_a_figure_that_is_contradicted_are_named() {
         run.contradicted = vec![Metric::OutputTokensPerS]
     });
     assert!(
-        text.contains("CANNOT TELL") && text.contains("contradict output tok/s"),
+        text.contains("CANNOT TELL") && text.contains("speak against output tok/s"),
         "{text}"
     );
 }
